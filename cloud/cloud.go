@@ -97,8 +97,8 @@ type LaunchRequest struct {
 	Relaxed  bool     // fewer different instances are named than their user asked for
 }
 
-// OfferingChoice names one acceptable offering. Priority orders them where the provider is
-// asked to follow an order; lower is better.
+// OfferingChoice names one acceptable offering. A request lists them in the order in which they are wanted; Priority says
+// so to a provider that is asked to follow an order: lower is better.
 type OfferingChoice struct {
 	Kind             string
 	Zone             string

@@ -3,7 +3,7 @@
 // It promises that no instance is too small, that every pod is on at most one instance, that groups
 // are only where the batch allows them, that equal batches give equal answers, to the bit, on every
 // processor, and that the work ends after a number of steps that is known in advance. It does not know
-// the rules behind a batch: core/place makes the batch, and checks the answer against them.
+// the rules behind a batch: core/provisioning makes the batch, and checks the answer against them.
 //
 // The method is a greedy start and a large neighbourhood search. Resources get the prices of the
 // linear program that may split pods. The search opens instances for the pods that are hardest to

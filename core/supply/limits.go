@@ -100,7 +100,7 @@ func (l *limits) noLarger(a, b quantity.Resources) bool {
 }
 
 // LimitCost is what an instance of the type counts for what it takes of the pool's
-// limits, see Options.Thrift.
+// limits, see Valuation.LimitCost.
 func (b *pricing) LimitCost(kind int) float64 {
 	if b.Remaining == nil || b.Valuation.LimitCost <= 0 {
 		return 0

@@ -243,7 +243,7 @@ func TestBuildLimitsItself(t *testing.T) {
 			name := fmt.Sprintf("t%02d.large", i)
 			all = append(all, kindType(name, "amd64", 3))
 			for _, s := range r.Subnets {
-				r.Launch.Options = append(r.Launch.Options, cloud.OfferingChoice{Kind: name, Zone: s.Zone, Option: cluster.Spot, Priority: float64(100 - i)})
+				r.Launch.Options = append(r.Launch.Options, cloud.OfferingChoice{Kind: name, Zone: s.Zone, Option: cluster.Spot, Priority: float64(i)})
 			}
 		}
 		r.Kinds = catalog.For(all, r.Class, catalog.Settings{})
@@ -253,8 +253,8 @@ func TestBuildLimitsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	overrides := o.fleet.LaunchTemplateConfigs[0].Overrides
-	if len(overrides) != 2*offering.TypesMax || overrides[0].InstanceType != "t99.large" {
-		t.Errorf("%d overrides, first %s; want the cheapest %d types in 2 zones", len(overrides), overrides[0].InstanceType, offering.TypesMax)
+	if len(overrides) != 2*offering.TypesMax || overrides[0].InstanceType != "t00.large" {
+		t.Errorf("%d overrides, first %s; want the first %d types in 2 zones", len(overrides), overrides[0].InstanceType, offering.TypesMax)
 	}
 }
 
@@ -350,7 +350,7 @@ func TestExpressionsAreWorkedOutByType(t *testing.T) {
 			reserved = append(reserved, string(override.InstanceType)+" "+amount)
 		}
 	}
-	if got, want := strings.Join(reserved, ", "), "m5.large 70m, m5.large 70m, m5.xlarge 70m, m6g.large 50m"; got != want {
+	if got, want := strings.Join(reserved, ", "), "m5.large 70m, m5.xlarge 70m, m5.large 70m, m6g.large 50m"; got != want {
 		t.Errorf("reserved: %s; want %s", got, want)
 	}
 }

@@ -80,8 +80,8 @@ func TestShortageIsAnAnswerAndRemembered(t *testing.T) {
 		b := launcher(newAccount(refuses(code)))
 		got, err := b.Launch(t.Context(), request(t, nil))
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)
-		if !ok || len(got) != 0 || len(short.Offerings) != 4 || short.Offerings[0].Kind != "m6g.large" || !strings.Contains(short.Cause, code) {
-			t.Errorf("%s: Launch = %v, %v; want all four offers short, the cheapest first", code, got, err)
+		if !ok || len(got) != 0 || len(short.Offerings) != 4 || short.Offerings[0].Kind != "m5.large" || !strings.Contains(short.Cause, code) {
+			t.Errorf("%s: Launch = %v, %v; want all four offerings short, in the order of the request", code, got, err)
 		}
 		v := b.Shortage.View()
 		remembered := func(option cluster.Option) bool {

@@ -114,12 +114,10 @@ func build(r Request) (order, error) {
 	return o, nil
 }
 
-// divide takes the offerings that can be launched at all, those needed for variety and
-// then the cheapest, and groups them by template. It returns them cheapest first.
+// divide cuts the offerings of the launch, in their order, to those that can be launched at all and that one request
+// takes, those needed for variety before the others, and groups them by template.
 func divide(r Request) ([]cloud.OfferingChoice, map[group]*members) {
-	sorted := slices.Clone(r.Launch.Options)
-	slices.SortStableFunc(sorted, func(a, b cloud.OfferingChoice) int { return cmp.Compare(a.Priority, b.Priority) })
-	sorted = onePerPlace(sorted)
+	sorted := onePerPlace(slices.Clone(r.Launch.Options))
 	taken, kinds, opened := map[int]bool{}, map[string]bool{}, map[group]bool{}
 	take := func(needed bool, templates int) {
 		for i, choice := range sorted {
