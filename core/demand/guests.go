@@ -10,7 +10,7 @@ import (
 )
 
 // Guests is what pods on one instance hold beside amounts: ports of the host,
-// volumes that they share, and, on an instance that is yet to be ordered, their
+// volumes that they share, and, on an instance that is yet to be launched, their
 // places beside each other.
 type Guests struct {
 	Ports  []cluster.Port

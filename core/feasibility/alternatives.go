@@ -41,7 +41,7 @@ func Cross(a, b []constraint.Requirements) []constraint.Requirements {
 
 // Known returns the labels that the instance has or will have whatever it becomes, its host name
 // aside.
-func (m *Ordered) Known() constraint.Labels {
+func (m *InFlight) Known() constraint.Labels {
 	out := m.Labels
 	add := func(key, value string) {
 		if _, known := out.Get(key); !known {
@@ -68,7 +68,7 @@ func (m *Ordered) Known() constraint.Labels {
 }
 
 // agreed returns the value of a label that all options share.
-func (m *Ordered) agreed(key string) (string, bool) {
+func (m *InFlight) agreed(key string) (string, bool) {
 	first := m.may.Next(0)
 	if first < 0 {
 		return "", false
@@ -91,7 +91,7 @@ const waysMax = 64
 
 // Ways lists what labels with these keys the instance may turn out to have, the host name aside.
 // Open are the keys whose value may be any.
-func (m *Ordered) Ways(keys []string) (ways []constraint.Labels, open []string) {
+func (m *InFlight) Ways(keys []string) (ways []constraint.Labels, open []string) {
 	known := m.Known()
 	ways = []constraint.Labels{known}
 	if m.pool != nil && m.may.Next(0) >= 0 {

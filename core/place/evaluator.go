@@ -155,7 +155,7 @@ func (d *evaluator) hold(s *cluster.Shape, n int) {
 	}
 }
 
-// recordTaken counts pods that are expected on instances on order.
+// recordTaken counts pods that are expected on instances being launched.
 func (d *evaluator) recordTaken(list []plan.Placement) {
 	if len(list) == 0 {
 		return

@@ -19,7 +19,7 @@ import (
 type Ground struct {
 	snapshot   *cluster.Snapshot // with what is taken in its place
 	launches   []plan.Launch     // of the plan
-	taken      []plan.Placement  // on instances on order
+	taken      []plan.Placement  // on instances being launched
 	moves      []move            // that were taken since
 	options    Options
 	evaluators parallel.Spare[*evaluator]
@@ -88,7 +88,7 @@ func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
 }
 
 // Snapshot is the cluster as it is with all that is taken: nodes that leave are
-// going away, and instances of the plan and of answers are on order. It is not to
+// going away, and instances of the plan and of answers are being launched. It is not to
 // be changed, and holds until something else is taken.
 func (g *Ground) Snapshot() *cluster.Snapshot { return g.snapshot }
 
@@ -105,7 +105,7 @@ func (g *Ground) evaluator() *evaluator {
 }
 
 // withTaken returns a snapshot with pods where the plan puts them and instances
-// of the plan among those on order, and the placements on instances.
+// of the plan among those being launched, and the placements on instances.
 func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Placement) {
 	out := *s
 	out.Waiting = nil
@@ -132,7 +132,7 @@ func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Plac
 	if len(taken.Launches) > 0 {
 		out.Instances, out.Pools = slices.Clone(s.Instances), slices.Clone(s.Pools)
 		for i := range taken.Launches {
-			out.Instances = append(out.Instances, ordered(out.Pools, &taken.Launches[i], planned(taken.Launches[i].Name)))
+			out.Instances = append(out.Instances, inFlight(out.Pools, &taken.Launches[i], planned(taken.Launches[i].Name)))
 		}
 	}
 	return &out, onInstances
@@ -141,8 +141,8 @@ func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Plac
 // planned names an instance of the plan, as no launch of an answer is named.
 func planned(launch string) string { return launch + " of the plan" }
 
-// ordered makes an instance on order of a launch, and counts it among its pool's.
-func ordered(pools []cluster.Pool, l *plan.Launch, name string) cluster.Instance {
+// inFlight makes an instance being launched of a launch, and counts it among its pool's.
+func inFlight(pools []cluster.Pool, l *plan.Launch, name string) cluster.Instance {
 	m := cluster.Instance{Claim: name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements, Planned: true}
 	at := slices.IndexFunc(pools, func(p cluster.Pool) bool { return p.ID == l.Pool })
 	if at < 0 {

@@ -144,12 +144,12 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 		at[n.Name] = nodes[i]
 	}
 	for _, target := range in.run.Targets {
-		if target.Ordered == nil {
+		if target.InFlight == nil {
 			target.Place = at[target.Name]
 			continue
 		}
-		ways, open := target.Ordered.Ways(in.run.Values.Labels)
-		target.Place = in.run.Board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.Name), Open: open}, target.Ordered.Taints)
+		ways, open := target.InFlight.Ways(in.run.Values.Labels)
+		target.Place = in.run.Board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.Name), Open: open}, target.InFlight.Taints)
 	}
 	if in.run.options.EvenHosts {
 		in.run.Board.Even()
@@ -189,8 +189,8 @@ func (in *intake) expectDaemons(s *cluster.Snapshot, places []int) {
 		}
 	}
 	for _, target := range in.run.Targets {
-		if target.Ordered != nil {
-			in.run.Values.DueAt(target.Ordered).Put(in.run.Board, target.Place)
+		if target.InFlight != nil {
+			in.run.Values.DueAt(target.InFlight).Put(in.run.Board, target.Place)
 		}
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/daemok/daemok/core/scheduling"
 )
 
-// addLaunchTargets makes targets of the instances that this plan orders, for pods
+// addLaunchTargets makes targets of the instances that this plan launches, for pods
 // that found no other place.
 func (r *run) addLaunchTargets() {
 	beside := r.byLaunch()
 	for i := len(r.Targets) - r.FirstLaunch; i < len(r.provisioner.Launches); i++ {
 		l, at := r.provisioner.Launches[i], &r.provisioner.Launched[i]
-		ordered := r.orderedAs(i, at.Options)
-		s := &scheduling.Target{At: len(r.Targets), Id: len(r.Targets), On: plan.OnLaunch, Name: l.Name, Ordered: ordered, Taints: at.Candidate.Taints, Launch: i, Planned: l,
-			Guests: demand.Guests{Ports: ordered.Ports}, Free: slices.Clone(at.Free), Place: at.Place}
+		inFlight := r.inFlightAs(i, at.Options)
+		s := &scheduling.Target{At: len(r.Targets), ID: len(r.Targets), On: plan.OnLaunch, Name: l.Name, InFlight: inFlight, Taints: at.Candidate.Taints, Launch: i, Planned: l,
+			Guests: demand.Guests{Ports: inFlight.Ports}, Free: slices.Clone(at.Free), Place: at.Place}
 		if at.Gone {
 			s.Shut()
 		}
@@ -30,8 +30,8 @@ func (r *run) addLaunchTargets() {
 	}
 }
 
-// orderedAs is an instance of this plan that may become these options.
-func (r *run) orderedAs(launch int, options bitset.Set) *feasibility.Ordered {
+// inFlightAs is an instance of this plan that may become these options.
+func (r *run) inFlightAs(launch int, options bitset.Set) *feasibility.InFlight {
 	l, b := r.provisioner.Launches[launch], r.provisioner.Launched[launch].Candidate
 	return feasibility.ForOptions(&cluster.Instance{
 		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
@@ -41,17 +41,17 @@ func (r *run) orderedAs(launch int, options bitset.Set) *feasibility.Ordered {
 // reopen has the target on an instance of this plan be for what is left of its
 // options.
 func (r *run) reopen(s *scheduling.Target, launch int, options bitset.Set) {
-	s.Ordered = r.orderedAs(launch, options)
+	s.InFlight = r.inFlightAs(launch, options)
 	for _, k := range r.podClasses {
 		for _, lv := range k.Levels {
-			if s.Id < len(lv.Allowed) {
-				lv.Allowed[s.Id] = 0
+			if s.ID < len(lv.Allowed) {
+				lv.Allowed[s.ID] = 0
 			}
 		}
 	}
 }
 
-// byLaunch lists the pod class of the pods on each instance that this plan orders.
+// byLaunch lists the pod class of the pods on each instance that this plan launches.
 func (r *run) byLaunch() map[int][]*demand.PodClass {
 	out := map[int][]*demand.PodClass{}
 	for _, x := range r.Placed {

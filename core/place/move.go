@@ -47,7 +47,7 @@ func (g *Ground) Take(leave []int, a Result) {
 	}
 	name := func(launch string) string { return fmt.Sprintf("%s of answer %d", launch, len(g.moves)+1) }
 	for i := range a.Launches {
-		m.instances = append(m.instances, ordered(s.Pools, &a.Launches[i], name(a.Launches[i].Name)))
+		m.instances = append(m.instances, inFlight(s.Pools, &a.Launches[i], name(a.Launches[i].Name)))
 	}
 	for _, p := range a.Placements {
 		if p.On == plan.OnLaunch {
@@ -113,7 +113,7 @@ func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 	}
 }
 
-// expect adds an instance on order to the board, and returns its place.
+// expect adds an instance being launched to the board, and returns its place.
 func (d *evaluator) expect(r *run, m *cluster.Instance) int {
 	at := slices.IndexFunc(r.Candidates, func(b *supply.Candidate) bool { return b.ID == m.Pool })
 	if at < 0 {
@@ -124,12 +124,12 @@ func (d *evaluator) expect(r *run, m *cluster.Instance) int {
 		b.Remaining.Use(m.Capacity)
 		b.Narrow()
 	}
-	ordered := feasibility.ForInstance(m, b.Pool, d.ground.snapshot.Daemons)
-	ways, open := ordered.Ways(d.looked)
+	inFlight := feasibility.ForInstance(m, b.Pool, d.ground.snapshot.Daemons)
+	ways, open := inFlight.Ways(d.looked)
 	place := d.known.Board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(m.Claim), Open: open}, m.Taints)
 	d.known.Board.RecordOpener(place)
 	r.Values.Daemons = d.daemons
-	r.Values.DueAt(ordered).Put(d.known.Board, place)
+	r.Values.DueAt(inFlight).Put(d.known.Board, place)
 	return place
 }
 

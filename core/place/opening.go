@@ -18,14 +18,14 @@ type joiner struct {
 	run *run
 }
 
-// opening is the instances on order that get pods of one hard spread.
+// opening is the instances being launched that get pods of one hard spread.
 type opening struct {
 	spread   topology.OwnSpread
 	entrants []entrant
 	offered  map[int32]bool // domains that have a node
 }
 
-// entrant is an instance on order.
+// entrant is an instance being launched.
 type entrant struct {
 	launch  int                // of this plan; else -1
 	target  *scheduling.Target // of an earlier plan; else nil
@@ -81,7 +81,7 @@ func groupID(text string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// openings lists, for each hard spread, the instances on order that get its
+// openings lists, for each hard spread, the instances being launched that get its
 // pods.
 func (jo *joiner) openings() []*opening {
 	type openingKey struct {
@@ -154,7 +154,7 @@ func (jo *joiner) mustJoin(g *opening) bool {
 	}
 	g.offered = map[int32]bool{}
 	for _, s := range jo.run.Targets[:jo.run.FirstLaunch] {
-		if s.Ordered == nil && jo.run.Board.Looks(g.spread, s.Place) {
+		if s.InFlight == nil && jo.run.Board.Looks(g.spread, s.Place) {
 			g.offered[jo.run.Board.Spot(s.Place)[g.spread.Key]] = true
 		}
 	}

@@ -42,7 +42,7 @@ type Result struct {
 	Launches   []plan.Launch
 	Placements []plan.Placement
 	Unplaced   []plan.Unplaced
-	Joining    []plan.Joining           // instances on order, oldest first
+	Joining    []plan.Joining           // instances being launched, oldest first
 	Cost       float64                  // of the launches, in what counts when instances are compared; unknown prices are 0
 	Risk       float64                  // of that: what interruptions are likely to cost, as far as it counts
 	Risky      bool                     // the option LeastInterrupted could make the answer another one
@@ -84,7 +84,7 @@ func Place(s *cluster.Snapshot, o Options) Result {
 // search seeks homes until all pods have one or no more can be found.
 func (r *run) search() {
 	if r.question == nil {
-		r.scheduler.HonourOrders()
+		r.scheduler.HonourClaims()
 	}
 	for r.Round = 1; ; r.Round++ {
 		r.begin()
@@ -146,7 +146,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	pools := ready.ForPools()
 	r.Targets = append(scheduling.NodeTargets(s, r.Dims), scheduling.InstanceTargets(s, pools, r.Dims)...)
 	for i, target := range r.Targets {
-		target.At, target.Id = i, i
+		target.At, target.ID = i, i
 	}
 	r.FirstLaunch = len(r.Targets)
 	var z *supply.Sizes

@@ -21,11 +21,11 @@ type rescuer struct {
 // rescuesMax is how many instances are tried without effect at most.
 const rescuesMax = 64
 
-// all orders instances one by one for pods that found no home. What instances
+// all launches instances one by one for pods that found no home. What instances
 // bring with them cannot be foreseen while many are chosen: daemon pods that
 // rules count, and domains that their number opens or fills. With everything
 // else in its place a single instance is judged as what it is. It reports
-// whether any was ordered.
+// whether any was launched.
 func (rs *rescuer) all() bool {
 	if !rs.run.Values.Counted || rs.run.Effort.Exhausted || !rs.run.Offers() {
 		return false

@@ -61,7 +61,7 @@ func (di *diagnosis) aftermath() *explanation.World {
 			continue
 		}
 		out.Targets = append(out.Targets, explanation.Target{
-			Name: s.Name, Node: s.Ordered == nil, Free: s.Free, Ports: s.Guests.Ports, Claims: s.Guests.Claims, Place: s.Place,
+			Name: s.Name, Node: s.InFlight == nil, Free: s.Free, Ports: s.Guests.Ports, Claims: s.Guests.Claims, Place: s.Place,
 		})
 	}
 	return out

@@ -268,7 +268,7 @@ func (l *batch) limit(b *supply.Candidate) func(kind int) []pack.Take {
 	}
 }
 
-// launchBatch orders the instances that the packer chooses: those from a capacity reservation, so
+// launchBatch launches the instances that the packer chooses: those from a capacity reservation, so
 // that no others use it up, then the most expensive first. Pods that a rule keeps off
 // one wait for what is launched next.
 func (pr *Provisioner) launchBatch(l *batch) {
@@ -305,7 +305,7 @@ func (pr *Provisioner) extrasOf(l *batch) []int64 {
 	return left
 }
 
-// launchInstance orders one instance of the batch and takes the extras that fit.
+// launchInstance launches one instance of the batch and takes the extras that fit.
 func (pr *Provisioner) launchInstance(l *batch, m pack.Instance, extras []int64) {
 	b := l.from[m.Offering].candidate
 	filled := supply.Load{Sum: make([]int64, pr.Dims.Len())}

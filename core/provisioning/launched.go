@@ -76,7 +76,7 @@ func (li *lister) Outlook(b *supply.Candidate, labels constraint.Labels, options
 		li.pr.Values.DueAt(instanceOf{b, options})
 }
 
-// Launch orders one instance with this load.
+// Launch launches one instance with this load.
 func (pr *Provisioner) Launch(b *supply.Candidate, l *supply.Load, as *Listing) {
 	out := as.Launch
 	out.Name = pr.Lister.NextName()
@@ -120,7 +120,7 @@ func (li *lister) bill(b *supply.Candidate, option int, l *supply.Load) (cost, u
 	return b.CostFor(option, l.Sum), 0
 }
 
-// NextName is the name of the instance that is ordered next.
+// NextName is the name of the instance that is launched next.
 func (li *lister) NextName() string { return fmt.Sprintf("new-%d", len(li.pr.Launched)+1) }
 
 // Taking is pods of a group that an instance is launched for.
@@ -129,7 +129,7 @@ type Taking struct {
 	Pods  []demand.WaitingPod
 }
 
-// Launched is an instance that is ordered, as a place for other pods to count.
+// Launched is an instance that is launched, as a place for other pods to count.
 type Launched struct {
 	Candidate          *supply.Candidate
 	Ways               []constraint.Labels // that it may have; see listing

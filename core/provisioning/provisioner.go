@@ -75,7 +75,7 @@ func (pr *Provisioner) Begin() {
 	pr.ForgetAsks()
 }
 
-// LaunchAll orders instances for the groups that are left, the hardest first,
+// LaunchAll launches instances for the groups that are left, the hardest first,
 // each from the heaviest pools that can have it.
 func (pr *Provisioner) LaunchAll() {
 	pr.orderPodGroups()
@@ -97,7 +97,7 @@ func (pr *Provisioner) LaunchAll() {
 	pr.launchOneByOne(func(*demand.Group) bool { return true })
 }
 
-// launchOneByOne orders one instance after another for groups that are meant.
+// launchOneByOne launches one instance after another for groups that are meant.
 func (pr *Provisioner) launchOneByOne(meant func(*demand.Group) bool) {
 	for _, g := range pr.Groups {
 		if !meant(g) {
@@ -162,7 +162,7 @@ func (pr *Provisioner) nextHome(g *demand.Group, below int) int {
 	return home
 }
 
-// launchFor orders instances for some pods of the group and what fits beside
+// launchFor launches instances for some pods of the group and what fits beside
 // them. It goes on to lighter pools where the heavier may launch no more.
 func (pr *Provisioner) launchFor(g *demand.Group) bool {
 	e := Errand{g: g}
@@ -276,7 +276,7 @@ func (x bid) beatenBy(b *supply.Candidate, option int) bool {
 	return b.Cost[option] < x.cost || b.Cost[option] == x.cost && b.More(option) > x.more
 }
 
-// launchFrom orders instances from one pool: as many equal ones as there are pods
+// launchFrom launches instances from one pool: as many equal ones as there are pods
 // for. Where minValues forbids it the way is barred and another one tried.
 func (pr *Provisioner) launchFrom(b *supply.Candidate, e Errand) bool {
 	p, ok := pr.tournament.pick(b, e)

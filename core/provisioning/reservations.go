@@ -45,7 +45,7 @@ func (v *reservations) Count(s *cluster.Snapshot) {
 	}
 }
 
-// countLaunches takes off what instances on order are to be taken from, as long as
+// countLaunches takes off what instances being launched are to be taken from, as long as
 // the cloud does not know of it. One that may come from any of several reservations
 // has one place of them in all.
 func (v *reservations) countLaunches(s *cluster.Snapshot) {
@@ -112,7 +112,7 @@ func (v *reservations) Take(reservedCapacities []cluster.ReservedCapacity) {
 	}
 }
 
-// PutBack accounts for an instance that is not ordered after all.
+// PutBack accounts for an instance that is not launched after all.
 func (v *reservations) PutBack(reservedCapacities []cluster.ReservedCapacity) {
 	for _, s := range reservedCapacities {
 		v.Left[s.Name]++

@@ -13,7 +13,7 @@ import (
 type Asked struct {
 	LaunchNone bool          // no instance may be launched
 	Why        bool          // the answer gives reasons, so that the search goes on to its end
-	Known      *KnownTargets // of the nodes and the instances on order
+	Known      *KnownTargets // of the nodes and the instances being launched
 	Kept       Touched       // targets that something was placed on, as they were
 	Launches   bool          // an instance would be launched, and none may be
 	Lost       *demand.Group // because of pods of this group, if not nil

@@ -22,7 +22,7 @@ type Places struct {
 	Candidates  []*supply.Candidate // heaviest pool first
 	Demand      *demand.Demand
 	Waiting     []*demand.Group // one for each shape, in the order of placing
-	Targets     []*Target       // nodes, then ordered instances
+	Targets     []*Target       // nodes, then instances being launched
 	FirstLaunch int             // position of the first target on an instance of this plan
 	Round       int             // counted from 1
 	Placed      []Placed
@@ -37,7 +37,7 @@ type Placed struct {
 	Stay
 	On     plan.Destination
 	Name   string
-	Target *Target // nil on an instance that was ordered for it
+	Target *Target // nil on an instance that was launched for it
 	Launch int     // on an instance of this plan: its position among the launches
 }
 

@@ -17,7 +17,7 @@ import (
 // Target is a place that is there or on its way.
 type Target struct {
 	At          int           // position among the targets
-	Id          int           // the same wherever it is among them
+	ID          int           // the same wherever it is among them
 	Node        *cluster.Node // nil: none
 	On          plan.Destination
 	Name        string
@@ -25,8 +25,8 @@ type Target struct {
 	spare       []quantity.Extended // devices of a node that are free and that no pod here asks for, sorted by name
 	Guests      demand.Guests
 	Taints      []constraint.Taint
-	meant       []cluster.Pod        // that its instance was ordered for and that still wait
-	Ordered     *feasibility.Ordered // of an ordered instance, by an earlier plan or by this one
+	meant       []cluster.Pod        // that its instance was launched for and that still wait
+	InFlight     *feasibility.InFlight // of an instance that is being launched, by an earlier plan or by this one
 	Launch      int                  // of an instance of this plan: its position among the launches
 	Planned     *plan.Launch         // of such a one
 	Place       int                  // on the board
@@ -97,7 +97,7 @@ func (s *Target) attach(pods []cluster.Pod, d amount.Dims) {
 	}
 }
 
-// InstanceTargets lists ordered instances, oldest first.
+// InstanceTargets lists the instances that are being launched, oldest first.
 func InstanceTargets(s *cluster.Snapshot, pools []*feasibility.Pool, d amount.Dims) []*Target {
 	var out []*Target
 	for i := range s.Instances {
@@ -105,12 +105,12 @@ func InstanceTargets(s *cluster.Snapshot, pools []*feasibility.Pool, d amount.Di
 		if m.Deleting {
 			continue
 		}
-		ordered := feasibility.ForInstance(m, poolOf(m, pools), s.Daemons)
-		out = append(out, &Target{On: plan.OnInstance, Name: m.Claim, meant: m.LaunchedFor, Ordered: ordered, Taints: m.Taints,
-			Guests: demand.Guests{Ports: ordered.Ports}, Free: d.Vector(ordered.Free, m.Attachable)})
+		inFlight := feasibility.ForInstance(m, poolOf(m, pools), s.Daemons)
+		out = append(out, &Target{On: plan.OnInstance, Name: m.Claim, meant: m.LaunchedFor, InFlight: inFlight, Taints: m.Taints,
+			Guests: demand.Guests{Ports: inFlight.Ports}, Free: d.Vector(inFlight.Free, m.Attachable)})
 	}
 	slices.SortStableFunc(out, func(a, b *Target) int {
-		return cmp.Or(a.Ordered.CreatedAt.Compare(b.Ordered.CreatedAt), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(a.InFlight.CreatedAt.Compare(b.InFlight.CreatedAt), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }
@@ -132,8 +132,8 @@ func (s *Target) Admitted(lv *demand.Level, targets int) bool {
 
 // admits asks whether pods of the shape may be there, amounts and other pods aside.
 func (s *Target) admits(shape *cluster.Shape) feasibility.Reason {
-	if s.Ordered != nil {
-		return s.Ordered.Admits(shape)
+	if s.InFlight != nil {
+		return s.InFlight.Admits(shape)
 	}
 	return feasibility.NodeAdmits(shape, s.Node)
 }
@@ -143,28 +143,28 @@ func (s *Target) MayBeOn(lv *demand.Level, targets int) bool {
 	if len(lv.Allowed) < targets {
 		lv.Allowed = append(lv.Allowed, make([]int8, targets-len(lv.Allowed))...)
 	}
-	if lv.Allowed[s.Id] == 0 {
-		lv.Allowed[s.Id] = -1
+	if lv.Allowed[s.ID] == 0 {
+		lv.Allowed[s.ID] = -1
 		if s.admits(lv.Wants).OK() && !(lv.Strict && feasibility.Avoided(s.Taints, lv.Wants.Tolerations)) {
-			lv.Allowed[s.Id] = 1
+			lv.Allowed[s.ID] = 1
 		}
 	}
-	return lv.Allowed[s.Id] > 0
+	return lv.Allowed[s.ID] > 0
 }
 
-// Shut leaves no room: the instance is not ordered after all.
+// Shut leaves no room: the instance is not launched after all.
 func (s *Target) Shut() {
 	for i := range s.Free {
 		s.Free[i] = -1
 	}
 }
 
-// HonourOrders gives the pods that an instance was launched for their place there,
-// on order or as a node, as long as they wait, so that none else takes it and nothing is launched twice. Some
+// HonourClaims gives the pods that an instance was launched for their place there,
+// being launched or as a node, as long as they wait, so that none else takes it and nothing is launched twice. Some
 // may go only where others are by then: those left are tried again as long as
 // that helps a good part of them, so that the cost stays linear; the rest find
 // homes like all others.
-func (sc *Scheduler) HonourOrders() {
+func (sc *Scheduler) HonourClaims() {
 	claims := sc.claims()
 	for honoured, refused := 0, 0; ; honoured, refused = 0, 0 {
 		for i := range claims {

@@ -69,7 +69,7 @@ func (b *obtainable) More(option int) int64 {
 	return n
 }
 
-// Use accounts for an instance that was ordered.
+// Use accounts for an instance that was launched.
 func (l *limits) Use(capacity quantity.Resources) {
 	if l.Nodes != nil {
 		*l.Nodes--
@@ -79,7 +79,7 @@ func (l *limits) Use(capacity quantity.Resources) {
 	}
 }
 
-// GiveBack accounts for an instance that is not ordered after all.
+// GiveBack accounts for an instance that is not launched after all.
 func (l *limits) GiveBack(capacity quantity.Resources) {
 	if l.Nodes != nil {
 		*l.Nodes++
@@ -133,7 +133,7 @@ func (l *limits) share(capacity quantity.Resources) float64 {
 	return sum
 }
 
-// Used reports whether instances were ordered that count.
+// Used reports whether instances were launched that count.
 func (l *limits) Used() bool {
 	return !slices.Equal(l.Left, l.First.Left) || l.Nodes != nil && *l.Nodes != *l.First.Nodes
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Ordered answers for one instance being launched. What it will be may still be open: a pod fits
+// InFlight answers for one instance being launched. What it will be may still be open: a pod fits
 // only if it fits whatever the instance becomes.
-type Ordered struct {
+type InFlight struct {
 	*cluster.Instance
 	Free  quantity.Resources // allocatable less daemon pods, before any pod is placed
 	Ports []cluster.Port     // of the host, that daemon pods may take
@@ -22,8 +22,8 @@ type Ordered struct {
 
 // ForInstance prepares the answers for an instance; pool may be nil. One that is launched is what it
 // is, whatever its pool may launch now.
-func ForInstance(m *cluster.Instance, pool *Pool, daemons []cluster.Daemon) *Ordered {
-	out := &Ordered{Instance: m, Free: m.Allocatable}
+func ForInstance(m *cluster.Instance, pool *Pool, daemons []cluster.Daemon) *InFlight {
+	out := &InFlight{Instance: m, Free: m.Allocatable}
 	if pool != nil {
 		out = ForOptions(m, pool, pool.become(m))
 	}
@@ -34,7 +34,7 @@ func ForInstance(m *cluster.Instance, pool *Pool, daemons []cluster.Daemon) *Ord
 }
 
 // expect decides which daemon pods come to an instance that is launched.
-func (m *Ordered) expect(daemons []cluster.Daemon) {
+func (m *InFlight) expect(daemons []cluster.Daemon) {
 	m.Free, m.Ports, m.Pods = m.Allocatable, nil, nil
 	for i := range daemons {
 		if s := daemons[i].Shape; m.brings(s, m.Known()) {
@@ -45,7 +45,7 @@ func (m *Ordered) expect(daemons []cluster.Daemon) {
 
 // Brings reports whether a pod of the daemon may come to the instance, and whether it does whatever
 // the instance becomes.
-func (m *Ordered) Brings(s *cluster.Shape) (may, sure bool) {
+func (m *InFlight) Brings(s *cluster.Shape) (may, sure bool) {
 	if !slices.Contains(m.Pods, s) {
 		return false, false
 	}
@@ -56,7 +56,7 @@ func (m *Ordered) Brings(s *cluster.Shape) (may, sure bool) {
 }
 
 // brings reports whether a daemon pod comes to an instance with the labels.
-func (m *Ordered) brings(s *cluster.Shape, labels constraint.Labels) bool {
+func (m *InFlight) brings(s *cluster.Shape, labels constraint.Labels) bool {
 	return untolerated(m.Taints, s.Tolerations).OK() && anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
 		for _, r := range term {
 			if why := wants("instance", r, labels); !assumed(r) && !why.OK() {
@@ -69,8 +69,8 @@ func (m *Ordered) brings(s *cluster.Shape, labels constraint.Labels) bool {
 
 // ForOptions is ForInstance where it is known which of the pool's options the instance may become.
 // They are shared and not to be written.
-func ForOptions(m *cluster.Instance, pool *Pool, may bitset.Set) *Ordered {
-	out := &Ordered{Instance: m, Free: m.Allocatable, pool: pool, may: may}
+func ForOptions(m *cluster.Instance, pool *Pool, may bitset.Set) *InFlight {
+	out := &InFlight{Instance: m, Free: m.Allocatable, pool: pool, may: may}
 	var daemons quantity.Resources
 	for i := out.may.Next(0); i >= 0; i = out.may.Next(i + 1) {
 		kind := &pool.Kinds[pool.Options[i].Kind]
@@ -82,7 +82,7 @@ func ForOptions(m *cluster.Instance, pool *Pool, may bitset.Set) *Ordered {
 }
 
 // Admits reports whether pods of the shape may run on the instance, resources aside.
-func (m *Ordered) Admits(s *cluster.Shape) Reason {
+func (m *InFlight) Admits(s *cluster.Shape) Reason {
 	if r := unable(s.Unable); !r.OK() {
 		return r
 	}
@@ -102,7 +102,7 @@ func (m *Ordered) Admits(s *cluster.Shape) Reason {
 
 // always reports whether the instance meets one of the alternatives whichever option it becomes,
 // although perhaps not always the same one.
-func (m *Ordered) always(alternatives []constraint.Requirements) bool {
+func (m *InFlight) always(alternatives []constraint.Requirements) bool {
 	if m.pool == nil || m.may.Next(0) < 0 {
 		return false
 	}
@@ -115,7 +115,7 @@ func (m *Ordered) always(alternatives []constraint.Requirements) bool {
 	return true
 }
 
-func (m *Ordered) meetsAs(o Option, term constraint.Requirements) bool {
+func (m *InFlight) meetsAs(o Option, term constraint.Requirements) bool {
 	return !slices.ContainsFunc(term, func(r constraint.Requirement) bool {
 		if _, known := m.Labels.Get(r.Key); !known && m.pool.Defines(r.Key) {
 			return !m.pool.meets(o, r)
@@ -124,7 +124,7 @@ func (m *Ordered) meetsAs(o Option, term constraint.Requirements) bool {
 	})
 }
 
-func (m *Ordered) term(term constraint.Requirements) Reason {
+func (m *InFlight) term(term constraint.Requirements) Reason {
 	for _, r := range term {
 		if why := m.wants(r); !why.OK() {
 			return why
@@ -135,7 +135,7 @@ func (m *Ordered) term(term constraint.Requirements) Reason {
 
 // wants judges by the instance's labels, else by every option it may become, else by what its
 // requirements leave open.
-func (m *Ordered) wants(r constraint.Requirement) Reason {
+func (m *InFlight) wants(r constraint.Requirement) Reason {
 	if _, known := m.Labels.Get(r.Key); known {
 		return wants("instance", r, m.Labels)
 	}
@@ -158,7 +158,7 @@ func (m *Ordered) wants(r constraint.Requirement) Reason {
 	return Reason{Label, r.Key, "instance label " + r.Key + " may be " + open.String() + ", want " + r.Set.String()}
 }
 
-func (m *Ordered) everyOption(r constraint.Requirement) Reason {
+func (m *InFlight) everyOption(r constraint.Requirement) Reason {
 	for i := m.may.Next(0); i >= 0; i = m.may.Next(i + 1) {
 		if o := m.pool.Options[i]; !m.pool.meets(o, r) {
 			value, _ := m.pool.Label(o, r.Key)
