@@ -42,7 +42,7 @@ func (e *TokenMismatchError) Error() string {
 // NotFoundError says that an instance does not exist, or no longer.
 type NotFoundError struct{ InstanceID string }
 
-func (e *NotFoundError) Error() string { return "no machine " + e.InstanceID }
+func (e *NotFoundError) Error() string { return "no instance " + e.InstanceID }
 
 // NotVisibleError says that the cloud does not know an instance yet that it launched a
 // moment ago: nothing was asked of it, and the same call does within seconds.

@@ -69,7 +69,7 @@ func (p *Provider) fleetRequest(r cloud.LaunchRequest) (fleet.Request, error) {
 func check(r cloud.LaunchRequest) error {
 	switch {
 	case r.Count < 1:
-		return fmt.Errorf("launch %s asks for %d machines", r.Token, r.Count)
+		return fmt.Errorf("launch %s requests %d instances", r.Token, r.Count)
 	case r.Token == "" || len(r.Token) > tokenMax:
 		return fmt.Errorf("launch token %q must have 1 to %d characters", r.Token, tokenMax)
 	}
@@ -79,11 +79,11 @@ func check(r cloud.LaunchRequest) error {
 func checkOfferings(r cloud.LaunchRequest) error {
 	switch {
 	case len(r.Options) == 0:
-		return fmt.Errorf("launch %s names no offers", r.Token)
+		return fmt.Errorf("launch %s names no offerings", r.Token)
 	case slices.ContainsFunc(r.Options, func(o cloud.OfferingChoice) bool { return o.Option != r.Options[0].Option }):
-		return fmt.Errorf("launch %s mixes purchase options; ask for one at a time", r.Token)
+		return fmt.Errorf("launch %s mixes capacity types; request one at a time", r.Token)
 	case slices.ContainsFunc(r.Options, func(o cloud.OfferingChoice) bool { return o.Dedicated != r.Options[0].Dedicated }):
-		return fmt.Errorf("launch %s mixes tenancies; ask for one at a time", r.Token)
+		return fmt.Errorf("launch %s mixes tenancies; request one at a time", r.Token)
 	}
 	return nil
 }

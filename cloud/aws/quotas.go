@@ -70,7 +70,7 @@ func (p *Provider) reportNoQuotas(why *cloud.RefusedError) {
 	p.noQuotas = true
 	p.mu.Unlock()
 	if !reported && p.options.Warn != nil {
-		p.options.Warn(fmt.Errorf("limits of vCPUs are not known before a purchase meets them: let the controller's role call servicequotas:ListServiceQuotas (%w)", why))
+		p.options.Warn(fmt.Errorf("limits of vCPUs are not known before a launch reaches them: let the controller's role call servicequotas:ListServiceQuotas (%w)", why))
 	}
 }
 

@@ -42,7 +42,7 @@ func TestOfferingsBeyondAQuotaAreLeftOut(t *testing.T) {
 		}
 	}
 	says("m5.xlarge", cluster.OnDemand, "")
-	says("m5.2xlarge", cluster.OnDemand, "4 vCPUs of machines on demand of the group Standard, and it has more: ask for more in Service Quotas")
+	says("m5.2xlarge", cluster.OnDemand, "4 vCPUs of on-demand instances of the group Standard, and it has more: request more in Service Quotas")
 	says("m5.2xlarge", cluster.Spot, "")
 	says("g5.2xlarge", cluster.OnDemand, "")
 
@@ -180,8 +180,8 @@ func TestSpotInstancesOfPHaveLimitsOfTheirOwn(t *testing.T) {
 		why    string
 	}{
 		{"p3.2xlarge", cluster.Spot, ""},
-		{"p3.8xlarge", cluster.Spot, "run 8 vCPUs of spot machines of the group P2 to P4"},
-		{"p5.48xlarge", cluster.Spot, "run 0 vCPUs of spot machines of the group P5"},
+		{"p3.8xlarge", cluster.Spot, "to 8 vCPUs of spot instances of the group P2 to P4"},
+		{"p5.48xlarge", cluster.Spot, "to 0 vCPUs of spot instances of the group P5"},
 		{"p3.8xlarge", cluster.OnDemand, ""},
 	} {
 		if o := a.offering(t, tt.kind, tt.option); !strings.Contains(o.Why, tt.why) || (o.Why == "") != (tt.why == "") {

@@ -138,11 +138,11 @@ func (p *Provider) RefreshSpot(ctx context.Context) error {
 func (p *Provider) refreshRisk(ctx context.Context) error {
 	running, err := p.instances.Spot(ctx)
 	if err != nil {
-		return fmt.Errorf("look which spot machines run: %w", err)
+		return fmt.Errorf("list running spot instances: %w", err)
 	}
 	taken, err := p.instances.Taken(ctx, p.risk.Missing(running))
 	if err != nil {
-		return fmt.Errorf("look which spot machines were taken away: %w", err)
+		return fmt.Errorf("list interrupted spot instances: %w", err)
 	}
 	p.risk.Saw(p.options.Now(), running, taken)
 	return nil

@@ -175,7 +175,7 @@ func TestAFullReservationIsShortByItself(t *testing.T) {
 		t.Errorf("another reservation of the same type and zone is offered as %+v", o)
 	}
 	if !available(a.kinds(t), "m5.large", cluster.OnDemand) {
-		t.Error("machines on demand count as short for the sake of a reservation")
+		t.Error("on-demand instances count as short for the sake of a reservation")
 	}
 }
 

@@ -65,7 +65,7 @@ func (p *Provider) meet(ctx context.Context) error {
 	refused, denied := errors.AsType[*cloud.RefusedError](err)
 	switch {
 	case denied && p.options.Warn != nil:
-		p.options.Warn(fmt.Errorf("machines are in capacity reservations of which it is not known whether they are capacity blocks and end: %w", refused))
+		p.options.Warn(fmt.Errorf("instances are in capacity reservations of which it is not known whether they are capacity blocks and end: %w", refused))
 	case !denied && err != nil:
 		return err
 	}
@@ -89,7 +89,7 @@ func (p *Provider) blockEnds(ctx context.Context) ([]cloud.Trouble, error) {
 	}
 	instances, err := p.instances.InReservations(ctx, slices.Sorted(maps.Keys(expiring))...)
 	if err != nil {
-		return nil, fmt.Errorf("list machines in capacity blocks that end: %w", err)
+		return nil, fmt.Errorf("list instances in capacity blocks that end: %w", err)
 	}
 	out := make([]cloud.Trouble, 0, len(instances))
 	for _, m := range instances {

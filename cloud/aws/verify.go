@@ -124,7 +124,7 @@ func profileUnknown(class nodeclass.Class, message string) error {
 	name := class.Spec.InstanceProfile
 	if name != "" && strings.Contains(message, "no associated IAM Roles") {
 		return &cloud.RefusedError{Reason: reason, Cause: fmt.Sprintf(
-			"instance profile %q, which spec.instanceProfile names, has no role: add the role of the machines to it, or name another (%s)", name, message)}
+			"instance profile %q, which spec.instanceProfile names, has no role: add the role of the nodes to it, or name another (%s)", name, message)}
 	}
 	if name != "" {
 		return &cloud.RefusedError{Reason: reason, Cause: fmt.Sprintf(

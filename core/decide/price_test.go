@@ -33,7 +33,7 @@ func TestInstancesCostWhatTheyCost(t *testing.T) {
 		}
 	}
 	if credited == 0 {
-		t.Error("no machine uses credits: the markets show nothing")
+		t.Error("no instance uses credits: the markets show nothing")
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -36,6 +38,7 @@ var refusedWords = []refused{
 	refuse(`machines?`, "instance or node"),
 	refuse(`anew`, "again"),
 	refuse(`at rest`, "idle"),
+	refuse(`on order`, "being launched"),
 	refuse(`heed|heeds|heeded|heeding`, "follow, take into account"),
 	refuse(`for want of|in vain`, "because there is no, without effect"),
 	refuse(`nobody|somebody|whoever`, "none, no one, another user, the caller"),
@@ -90,6 +93,30 @@ var hyphenated = regexp.MustCompile(`\S+-\S+`)
 // CheckHelp reports refused words in what a program prints of itself, such as a command's help; its name says what it is of.
 func CheckHelp(name, text string) []Violation {
 	return wordsIn(name, []byte(hyphenated.ReplaceAllString(text, " ")))
+}
+
+// ownNames are what examples cite without quotes.
+var ownNames = strings.NewReplacer("daemok bench retire", " ")
+
+// CheckTexts reports refused words in the sentences of Go files, such as errors, events and the help of metrics: in literals with
+// a space between words. Tests and the folders left out speak to developers alone.
+func CheckTexts(root fs.FS, leftOut ...string) ([]Violation, error) {
+	files, err := goFiles(root)
+	var found []Violation
+	for _, f := range files {
+		if strings.HasSuffix(f.path, "_test.go") || slices.ContainsFunc(leftOut, func(folder string) bool { return within(f.path, folder) }) {
+			continue
+		}
+		eachLiteral(f.syntax, func(text string) {
+			if !strings.Contains(strings.TrimSpace(text), " ") {
+				return
+			}
+			for _, v := range CheckHelp(f.path, ownNames.Replace(text)) {
+				found = append(found, Violation{f.path, v.What + " in " + strconv.Quote(text), v.Reason})
+			}
+		})
+	}
+	return found, err
 }
 
 // CheckLength reports a document of more lines than its readers have patience for.

@@ -53,7 +53,7 @@ func Reason(code, message string) string {
 
 // waysOut says, for a reason, what a user can do about it.
 var waysOut = map[string]string{
-	"SpotSLRCreationFailed": "create the role that buys spot machines once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com, " +
+	"SpotSLRCreationFailed": "create the role for spot instances once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com, " +
 		"or let the controller's role do so",
 	"Unauthorized":                      "grant the right in a policy of the controller's role",
 	"AMIAuthorizationFailure":           "share the image with this account, or select another in spec.amiSelectorTerms",
@@ -64,11 +64,11 @@ var waysOut = map[string]string{
 	"InvalidAMIID":                      "select an image that exists in spec.amiSelectorTerms",
 	"AMINotFound":                       "select an image that exists in spec.amiSelectorTerms",
 	"RequestLimitExceeded":              "have other programs of this account call EC2 less often",
-	"FreeTierIneligible":                "upgrade the plan of the account, or have the pool buy types of the free tier",
-	"FleetQuotaExceeded":                "ask for a higher limit of fleets in Service Quotas",
+	"FreeTierIneligible":                "upgrade the plan of the account, or have the NodePool allow only types of the free tier",
+	"FleetQuotaExceeded":                "request a higher quota of fleets in Service Quotas",
 	"AccountPendingVerification":        "wait until AWS has verified the account, or ask AWS support",
-	"SpotQuotaExceeded":                 "ask for a higher limit of spot vCPUs in Service Quotas (Amazon EC2), or have pools buy other families",
-	"VCPULimitExceeded":                 "ask for a higher limit of vCPUs in Service Quotas (Amazon EC2), or have pools buy other families",
+	"SpotQuotaExceeded":                 "request a higher quota of spot vCPUs in Service Quotas (Amazon EC2), or allow other families in NodePools",
+	"VCPULimitExceeded":                 "request a higher quota of vCPUs in Service Quotas (Amazon EC2), or allow other families in NodePools",
 	"InsufficientFreeAddressesInSubnet": "add subnets with free addresses to what spec.subnetSelectorTerms selects",
 }
 

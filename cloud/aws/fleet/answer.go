@@ -109,7 +109,7 @@ func (a answer) outcome(r Request, o order) error {
 		return nil
 	}
 	if len(a.refusals) == 0 {
-		return &cloud.NoCapacityError{Offerings: o.offerings, Cause: "EC2 delivered too few machines and gave no reason", Answered: true}
+		return &cloud.NoCapacityError{Offerings: o.offerings, Cause: "EC2 launched too few instances and gave no reason", Answered: true}
 	}
 	if short := a.short(o); len(short) > 0 {
 		first := a.refusals[slices.IndexFunc(a.refusals, o.calledShort)]

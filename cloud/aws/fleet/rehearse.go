@@ -27,7 +27,7 @@ func Rehearse(r Request) (Rehearsal, error) {
 		return Rehearsal{}, err
 	}
 	if len(o.offerings) != 1 {
-		return Rehearsal{}, errors.New("a rehearsal is of one offer")
+		return Rehearsal{}, errors.New("a dry run takes one offering")
 	}
 	fleet := *o.fleet
 	fleet.DryRun, fleet.ClientToken = aws.Bool(true), nil // nothing is done that could be done twice

@@ -53,26 +53,26 @@ func (s *Store) lookAtAny(ctx context.Context, ids []string) map[string]gather.A
 // whyNotAdopt says what keeps the cluster from taking an instance over; empty: nothing.
 func (s *Store) whyNotAdopt(m cloud.Instance) string {
 	if m.State != cloud.Running {
-		return fmt.Sprintf("machine %s is %s; only one that runs can be taken over", m.ID, m.State)
+		return fmt.Sprintf("instance %s is %s; only a running one can be adopted", m.ID, m.State)
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.Tags)) {
 		name, ofCluster := strings.CutPrefix(key, nodeclass.TagOwned)
 		if ofCluster && name != s.cluster && m.Tags[key] == nodeclass.ClusterOwned {
-			return fmt.Sprintf("machine %s is owned by cluster %s, by its tag %s", m.ID, name, key)
+			return fmt.Sprintf("instance %s is owned by cluster %s, by its tag %s", m.ID, name, key)
 		}
 	}
 	if name, reported := m.Tags[nodeclass.TagEKS]; reported && name != s.cluster {
-		return fmt.Sprintf("machine %s is of cluster %s, by its tag %s", m.ID, name, nodeclass.TagEKS)
+		return fmt.Sprintf("instance %s is of cluster %s, by its tag %s", m.ID, name, nodeclass.TagEKS)
 	}
 	if uid, is := s.stranger(m.Tags); is {
-		return fmt.Sprintf("machine %s is of another cluster called %s, by its tag %s: %s; take the tag away if that cluster is gone", m.ID, s.cluster, nodeclass.TagUID, uid)
+		return fmt.Sprintf("instance %s is of another cluster called %s, by its tag %s: %s; remove the tag if that cluster is gone", m.ID, s.cluster, nodeclass.TagUID, uid)
 	}
 	if _, ours := m.Tags[nodeclass.TagOwned+s.cluster]; !ours {
-		return fmt.Sprintf("machine %s carries no tag %s; give it that tag, with the value %s, if it is this cluster's",
+		return fmt.Sprintf("instance %s has no tag %s; add that tag, with the value %s, if it is this cluster's",
 			m.ID, nodeclass.TagOwned+s.cluster, nodeclass.ClusterOwned)
 	}
 	if group := m.Tags[tagScalingGroup]; group != "" {
-		return fmt.Sprintf("machine %s is of the Auto Scaling group %s, which would replace it; detach it from the group first", m.ID, group)
+		return fmt.Sprintf("instance %s is of the Auto Scaling group %s, which would replace it; detach it from the group first", m.ID, group)
 	}
 	return ""
 }

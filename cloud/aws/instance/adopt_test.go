@@ -28,7 +28,7 @@ func TestAInstanceMayBeTakenOver(t *testing.T) {
 		"not one that EKS tells of another cluster":     {"prod", "running", []string{"eks:eks-cluster-name", "test"}, class, "of cluster test"},
 		"one of the cluster by its UID":                 {"prod", "running", []string{"daemok.sh/cluster-uid", "uid-1"}, class, ""},
 		"not one of another cluster of that name":       {"prod", "running", []string{"daemok.sh/cluster-uid", "uid-2"}, class, "of another cluster called prod"},
-		"not one of no cluster":                         {"prod", "running", nil, "kubernetes.io/cluster/prod", "carries no tag kubernetes.io/cluster/prod"},
+		"not one of no cluster":                         {"prod", "running", nil, "kubernetes.io/cluster/prod", "has no tag kubernetes.io/cluster/prod"},
 		"not one that a group would replace":            {"prod", "running", []string{"aws:autoscaling:groupName", "workers"}, class, "detach it"},
 		"not one that has been stopped":                 {"prod", "stopped", nil, class, "is stopped"},
 	}

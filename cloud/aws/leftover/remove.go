@@ -68,7 +68,7 @@ func (s *Sweeper) removeProfiles(ctx context.Context, things []Thing, report fun
 	}
 	made, err := s.profiles.Made(ctx)
 	if err != nil {
-		return fmt.Errorf("look at instance profiles again: %w", err)
+		return fmt.Errorf("list instance profiles again: %w", err)
 	}
 	for _, p := range made {
 		i := slices.IndexFunc(things, func(t Thing) bool { return t.Name == aws.ToString(p.InstanceProfileName) })

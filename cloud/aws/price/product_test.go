@@ -47,7 +47,7 @@ func TestAStreamThatCannotBeReadAtAllIsAFault(t *testing.T) {
 
 func TestAnEmptyListIsNoAnswer(t *testing.T) {
 	b := New(table{"m5.large": 0.5})
-	if _, err := b.RefreshOnDemand(t.Context(), shared([]string{}), "us-east-1"); err == nil || !strings.Contains(err.Error(), "without a single shared machine") {
+	if _, err := b.RefreshOnDemand(t.Context(), shared([]string{}), "us-east-1"); err == nil || !strings.Contains(err.Error(), "no instance of shared tenancy") {
 		t.Errorf("RefreshOnDemand = %v, want an error", err)
 	}
 	wantOnDemand(t, b, "m5.large", 500000)

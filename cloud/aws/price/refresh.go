@@ -52,7 +52,7 @@ func (b *Book) RefreshOnDemand(ctx context.Context, api pricing.GetProductsAPICl
 	var unread Unread
 	entries, err := b.readProducts(ctx, api, region, shared, b.setOnDemand, &unread)
 	if err == nil && entries == 0 {
-		err = errors.New("pricing:GetProducts answered without a single shared machine; the prices known before are kept")
+		err = errors.New("pricing:GetProducts returned no instance of shared tenancy; the prices known before are kept")
 	}
 	_, metalErr := b.readProducts(ctx, api, region, metal, b.setOnDemand, &unread) // a region may have none
 	_, aloneErr := b.readProducts(ctx, api, region, alone, b.setDedicated, &unread)

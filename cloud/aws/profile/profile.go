@@ -135,7 +135,7 @@ func (k Profiles) addRole(ctx context.Context, name, role string) error {
 	_, err := k.API.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{InstanceProfileName: &name, RoleName: &role})
 	if fault.NotFound(err) && !strings.Contains(fault.Message(err), "Instance Profile") { // which IAM may not see for a moment after it made it
 		return &nodeclass.MissingError{Reason: nodeclass.RoleNotFound, Text: fmt.Sprintf(
-			"no IAM role is named %s, as spec.role says: make the role for machines, or correct spec.role", role)}
+			"there is no IAM role %s, which spec.role names: create the role for nodes, or correct spec.role", role)}
 	}
 	if err != nil && fault.Code(err) != "LimitExceeded" { // someone added it at the same time
 		return wrap("iam:AddRoleToInstanceProfile", err)

@@ -102,12 +102,12 @@ func (v View) Beyond(group string, vCPUs int64, option cluster.Option) string {
 	if !limited || vCPUs <= r.left {
 		return ""
 	}
-	instances := "machines on demand"
+	instances := "on-demand instances"
 	if option == cluster.Spot {
-		instances = "spot machines"
+		instances = "spot instances"
 	}
 	if vCPUs > r.limit {
-		return fmt.Sprintf("AWS lets the account run %d vCPUs of %s of the group %s, and it has more: ask for more in Service Quotas", r.limit, instances, group)
+		return fmt.Sprintf("AWS limits the account to %d vCPUs of %s of the group %s, and it has more: request more in Service Quotas", r.limit, instances, group)
 	}
-	return fmt.Sprintf("AWS lets the account run %d vCPUs of %s of the group %s, and too few are left: ask for more in Service Quotas", r.limit, instances, group)
+	return fmt.Sprintf("AWS limits the account to %d vCPUs of %s of the group %s, and too few are left: request more in Service Quotas", r.limit, instances, group)
 }

@@ -22,11 +22,11 @@ func TestAInstanceIsBeyondALimit(t *testing.T) {
 	}{
 		"nothing is known":               {nil, 100, 8, cluster.OnDemand, ""},
 		"it just fits":                   {map[Limit]int64{standard: 32}, 24, 8, cluster.OnDemand, ""},
-		"too few are left":               {map[Limit]int64{standard: 32}, 25, 8, cluster.OnDemand, "run 32 vCPUs of machines on demand of the group Standard, and too few are left"},
+		"too few are left":               {map[Limit]int64{standard: 32}, 25, 8, cluster.OnDemand, "to 32 vCPUs of on-demand instances of the group Standard, and too few are left"},
 		"more run than the limit allows": {map[Limit]int64{standard: 32}, 40, 1, cluster.OnDemand, "too few are left"},
-		"it is larger than the limit":    {map[Limit]int64{standard: 4}, 0, 8, cluster.OnDemand, "and it has more: ask for more in Service Quotas"},
-		"spot machines count apart":      {map[Limit]int64{standard: 4}, 4, 8, cluster.Spot, ""},
-		"nothing of a group may run":     {map[Limit]int64{{"Standard", cluster.Spot}: 0}, 0, 2, cluster.Spot, "run 0 vCPUs of spot machines"},
+		"it is larger than the limit":    {map[Limit]int64{standard: 4}, 0, 8, cluster.OnDemand, "and it has more: request more in Service Quotas"},
+		"spot instances count apart":     {map[Limit]int64{standard: 4}, 4, 8, cluster.Spot, ""},
+		"nothing of a group may run":     {map[Limit]int64{{"Standard", cluster.Spot}: 0}, 0, 2, cluster.Spot, "to 0 vCPUs of spot instances"},
 		"not even the largest has room":  {map[Limit]int64{standard: 1919}, 0, 1920, cluster.OnDemand, "and it has more"},
 		"there is room for a thousand":   {map[Limit]int64{standard: 5000}, 3000, 896, cluster.OnDemand, ""},
 	}

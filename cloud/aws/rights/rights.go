@@ -95,7 +95,7 @@ var outdated = map[string]string{
 	"karpenter.sh/provisioner-name": "karpenter.sh/nodepool",
 	"karpenter.sh/managed-by":       "eks:eks-cluster-name",
 	"karpenter.sh/machine-name":     "karpenter.sh/nodeclaim",
-	"Name":                          "karpenter.sh/nodepool, as machines are called after their nodes now",
+	"Name":                          "karpenter.sh/nodepool, as instances are named after their nodes now",
 }
 
 // Policy is an IAM policy's document.

@@ -44,7 +44,7 @@ var powershellTag = regexp.MustCompile(`(?i)</?powershell>`)
 // with others inside they would run nothing, and not join.
 func checkCommands(text string) error {
 	if at := powershellTag.FindStringIndex(text); at != nil {
-		return fmt.Errorf("spec.userData: line %d: machines of Windows expect commands of PowerShell here without %s, which is written around them: take the tags off",
+		return fmt.Errorf("spec.userData: line %d: nodes of Windows expect commands of PowerShell here without %s, which is written around them: remove the tags",
 			1+strings.Count(text[:at[0]], "\n"), text[at[0]:at[1]])
 	}
 	return nil
@@ -52,7 +52,7 @@ func checkCommands(text string) error {
 
 // notTOML says where the text is no TOML.
 func notTOML(err error) error {
-	const expected = "machines of the family Bottlerocket expect settings in TOML, such as [settings.kubernetes] and below it max-pods = 30"
+	const expected = "nodes of the family Bottlerocket expect settings in TOML, such as [settings.kubernetes] and below it max-pods = 30"
 	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := at.Position()
 		return fmt.Errorf("spec.userData: line %d, column %d: %s; %s", line, column, strings.TrimPrefix(at.Error(), "toml: "), expected)
@@ -125,7 +125,7 @@ func looksLikeNodeConfig(text string) bool {
 	return yaml.Unmarshal([]byte(text), &document) == nil || startsLikeNodeConfig.MatchString(text)
 }
 
-const nodeConfigExpected = "machines of the family AL2023 expect a NodeConfig here: apiVersion node.eks.aws/v1alpha1, kind NodeConfig, and spec"
+const nodeConfigExpected = "nodes of the family AL2023 expect a NodeConfig here: apiVersion node.eks.aws/v1alpha1, kind NodeConfig, and spec"
 
 // checkNodeConfig reads one NodeConfig that begins in the given line of the
 // user data.

@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 		"a MIME document without its end":     {nodeclass.AL2023, "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"//\"\n\n--//\nContent-Type: text/x-shellscript\n\n", []string{"MIME part 1 of spec.userData", `"//"`}},
 		"the same of AL2":                     {nodeclass.AL2, "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"//\"\n\n--//\nContent-Type: text/x-shellscript\n\n", []string{"MIME part 1 of spec.userData"}},
 		"commands of Windows are right":       {nodeclass.Windows2022, "Write-Host \"hello\"\n", nil},
-		"commands of Windows in tags":         {nodeclass.Windows2025, "# first\n<PowerShell>\nWrite-Host 1\n</PowerShell>\n", []string{"spec.userData: line 2", "take the tags off"}},
+		"commands of Windows in tags":         {nodeclass.Windows2025, "# first\n<PowerShell>\nWrite-Host 1\n</PowerShell>\n", []string{"spec.userData: line 2", "remove the tags"}},
 		"what the user knows best":            {nodeclass.Custom, "\x00", nil},
 	}
 	for name, tt := range tests {

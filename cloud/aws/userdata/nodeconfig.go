@@ -11,7 +11,7 @@ import (
 
 // ErrNoCIDR says that AL2023 needs the cluster's service network and that it
 // is not known.
-var ErrNoCIDR = errors.New("the cluster's service CIDR is not known: AL2023 machines need it; allow eks:DescribeCluster")
+var ErrNoCIDR = errors.New("the cluster's service CIDR is not known: AL2023 nodes need it; allow eks:DescribeCluster")
 
 // nodeConfigMIME writes the user's parts and then a NodeConfig. nodeadm merges
 // NodeConfigs in order, so the last one wins.
