@@ -67,7 +67,7 @@ func TestFilesAreRead(t *testing.T) {
 	workload := write(t, "pods.json", `[{"cpuMilli":1000,"memMi":1024},{"cpuMilli":1000,"memMi":1024},{"cpuMilli":1000,"memMi":1024}]`)
 	r, err := bench.Place(bench.Options{Catalog: catalog, Workload: workload, Capacity: "any"})
 	if err != nil || r.Nodes != 2 || r.CostPerHour != 0.4 || r.LowerBoundPerHour < 0.299999 || r.LowerBoundPerHour > 0.3 {
-		t.Errorf("got %+v, %v; want two spot machines at 0.4 over a bound of 0.3", r, err)
+		t.Errorf("got %+v, %v; want two spot instances at 0.4 over a bound of 0.3", r, err)
 	}
 }
 

@@ -47,7 +47,7 @@ type CarriedSummary struct {
 // in virtual time.
 func Carry(o Options, joins Joins) (Carried, error) {
 	if joins.Earliest < 0 || joins.Latest < joins.Earliest {
-		return Carried{}, fmt.Errorf("machines join from %s to %s: want the latter to be no less", joins.Earliest, joins.Latest)
+		return Carried{}, fmt.Errorf("instances join from %s to %s: want the latter to be no less", joins.Earliest, joins.Latest)
 	}
 	s, name, err := Snapshot(o)
 	if err != nil {

@@ -281,7 +281,7 @@ func (r *rules) nearby(h *host) error {
 		}
 	}
 	if missing != "" && (anywhere > 0 || !r.first) {
-		return fmt.Errorf("nobody is there whom the pod must be near by %s", missing)
+		return fmt.Errorf("there is no pod that the pod must be near by %s", missing)
 	}
 	return nil
 }

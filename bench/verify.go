@@ -217,7 +217,7 @@ func (v *verifier) noneForgotten(s *cluster.Snapshot, p *plan.Plan) error {
 	for i := range s.Waiting {
 		key := [2]string{s.Waiting[i].Namespace, s.Waiting[i].Name}
 		if placed := v.where[key] != nil; placed == unplaced[key] {
-			return fmt.Errorf("pod %s/%s: placed %v, told to be unplaced %v", key[0], key[1], placed, unplaced[key])
+			return fmt.Errorf("pod %s/%s: placed %v, reported as unplaced %v", key[0], key[1], placed, unplaced[key])
 		}
 	}
 	return nil

@@ -293,7 +293,7 @@ func queue(ctx context.Context, p *Patient) ([]Finding, error) {
 
 func rightsOfController(ctx context.Context, p *Patient) ([]Finding, error) {
 	if p.Rights == nil {
-		return nil, errors.New("nobody asked for it")
+		return nil, errors.New("it was not requested")
 	}
 	return p.Rights(ctx)
 }

@@ -40,7 +40,7 @@ func kubernetesVersion(ctx context.Context, p *Patient) ([]Finding, error) {
 	case minor < oldestTested:
 		return []Finding{trouble(Warning, "", fmt.Sprintf("the API server is of Kubernetes %s, and the oldest that is tested is 1.%d", version, oldestTested), "upgrade the cluster")}, nil
 	case minor > newestTested:
-		return []Finding{trouble(Warning, "", fmt.Sprintf("the API server is of Kubernetes %s, and the newest that is tested is 1.%d", version, newestTested), "look for a newer release of Daemok")}, nil
+		return []Finding{trouble(Warning, "", fmt.Sprintf("the API server is of Kubernetes %s, and the newest that is tested is 1.%d", version, newestTested), "check for a newer release of Daemok")}, nil
 	}
 	return []Finding{fine("Kubernetes %s", version)}, nil
 }
@@ -281,7 +281,7 @@ func otherAutoscalers(ctx context.Context, p *Patient) ([]Finding, error) {
 			case strings.Contains(c.Image, "cluster-autoscaler"):
 				out = append(out, trouble(Warning, name, "the Cluster Autoscaler is at work too: both launch nodes for the same pods", "daemok migrate --from cluster-autoscaler, and then "+stop))
 			case installation.IsKarpenter(c.Image):
-				out = append(out, trouble(Error, name, "Karpenter is at work too: only one of the two leads, and only where both look for the lease karpenter-leader-election in one namespace", stop))
+				out = append(out, trouble(Error, name, "Karpenter runs too: only one of the two leads, and only where both use the lease karpenter-leader-election in one namespace", stop))
 			}
 		}
 		second, is, err := installation.Read(ctx, p.Store, d)
@@ -310,7 +310,7 @@ func secondRelease(first, second *installation.Installation) Finding {
 		remove += fmt.Sprintf(", then helm uninstall %s --namespace %s", release, second.Deployment.Annotations["meta.helm.sh/release-namespace"])
 	}
 	if lease := first.Lease(); lease.Excludes(second.Lease()) {
-		return trouble(Warning, other, fmt.Sprintf("it is a second Daemok beside %s: both look for the lease %s, so that one of them leads, with its own settings, and the other waits", one, lease), remove)
+		return trouble(Warning, other, fmt.Sprintf("it is a second Daemok beside %s: both use the lease %s, so that one of them leads, with its own settings, and the other waits", one, lease), remove)
 	}
 	return trouble(Error, other, fmt.Sprintf("it is a second Daemok beside %s: it leads by %s, and the first by %s, so that both launch nodes for the same pods and remove nodes of the same NodePools", one, leads(second.Lease()), leads(first.Lease())), remove)
 }

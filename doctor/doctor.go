@@ -126,7 +126,7 @@ func Examine(ctx context.Context, p *Patient) []Finding {
 		}
 		found, err := c.look(ctx, p)
 		if err != nil {
-			found = append(found, Finding{Severity: Unknown, Message: "it could not be looked at: " + err.Error()})
+			found = append(found, Finding{Severity: Unknown, Message: "it could not be checked: " + err.Error()})
 		}
 		if len(found) == 0 {
 			found = []Finding{{Severity: OK, Message: "nothing is wrong"}}

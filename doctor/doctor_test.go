@@ -328,7 +328,7 @@ func TestWhatIsWrongIsReported(t *testing.T) {
 		}, "autoscalers", Error, "Deployment/nodes/nodes it is a second Daemok"},
 		"Daemok twice, one waiting": {func(w *town) {
 			w.objects["second"] = deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "CLUSTER_NAME=prod", "LEADER_ELECTION_NAMESPACE=kube-system")
-		}, "autoscalers", Warning, "both look for the lease kube-system/karpenter-leader-election, so that one of them leads"},
+		}, "autoscalers", Warning, "both use the lease kube-system/karpenter-leader-election, so that one of them leads"},
 		"Daemok twice, without election": {func(w *town) {
 			w.objects["second"] = deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "CLUSTER_NAME=prod", "LEADER_ELECTION_NAMESPACE=kube-system", "DISABLE_LEADER_ELECTION=true")
 		}, "autoscalers", Error, "it leads by no lease (DISABLE_LEADER_ELECTION), and the first by lease kube-system/karpenter-leader-election"},

@@ -98,7 +98,7 @@ func verdict(findings []doctor.Finding) error {
 	case doctor.Warning:
 		return &exitError{errors.New(counted(count(doctor.Warning), "warning")), doctorWarns}
 	case doctor.Unknown:
-		return &exitError{errors.New(counted(count(doctor.Unknown), "thing") + " could not be looked at"), doctorWarns}
+		return &exitError{errors.New(counted(count(doctor.Unknown), "thing") + " could not be checked"), doctorWarns}
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func TestDoctorLooksAtTheAccountBeforeTheDefinitionsAreInstalled(t *testing.T) {
 		if f.Check == "node classes" {
 			ofClasses += f.Message
 		}
-		if f.Severity == doctor.Unknown && strings.Contains(f.Message, "it could not be looked at") {
+		if f.Severity == doctor.Unknown && strings.Contains(f.Message, "it could not be checked") {
 			t.Errorf("of %s it says: %s", f.Check, f.Message)
 		}
 	}
@@ -142,7 +142,7 @@ func TestDoctorGoesOnWhereAnInstanceProfileIsGone(t *testing.T) {
 	}
 	for check, want := range map[string]string{
 		"eks": "ok : prod", "interruption queue": "ok : queue prod", "node roles": "error EC2NodeClass/web: its instance profile gone has no role, or does not exist",
-		"rights": "unknown : it could not be looked at: find the role in instance profile gone",
+		"rights": "unknown : it could not be checked: find the role in instance profile gone",
 	} {
 		if !strings.HasPrefix(said[check], want) {
 			t.Errorf("of %s it says\n%swant %s", check, said[check], want)
@@ -168,7 +168,7 @@ func TestDoctorSaysThatTheAPIServerDoesNotAnswer(t *testing.T) {
 // What could not be examined may be wrong: a script that goes on where the doctor is content does not.
 func TestDoctorIsNotContentWithWhatItCouldNotSee(t *testing.T) {
 	unseen := []doctor.Finding{{Severity: doctor.OK}, {Severity: doctor.Unknown}, {Severity: doctor.Unknown}}
-	if exit := (*exitError)(nil); !errors.As(verdict(unseen), &exit) || exit.code != doctorWarns || exit.Error() != "2 things could not be looked at" {
+	if exit := (*exitError)(nil); !errors.As(verdict(unseen), &exit) || exit.code != doctorWarns || exit.Error() != "2 things could not be checked" {
 		t.Errorf("it ends with %v, want exit code %d", exit, doctorWarns)
 	}
 	if err := verdict(unseen[:1]); err != nil {

@@ -104,7 +104,7 @@ func TestAHandBackWaitsUntilNodesRest(t *testing.T) {
 			t.Error(err)
 		}
 		for _, says := range []string{"no node is disrupted voluntarily any more\n", "NodeClaim web-1 is not initialized yet\n", "all 1 NodeClaims are ready\n",
-			"cleared marks from 1 NodeClaims, 0 nodes, 0 pods, 0 NodePools and 0 EC2NodeClasses, and deleted 1 ConfigMaps\n"} {
+			"removed labels, annotations and taints from 1 NodeClaims, 0 nodes, 0 pods, 0 NodePools and 0 EC2NodeClasses, and deleted 1 ConfigMaps\n"} {
 			if !strings.Contains(out.String(), says) {
 				t.Errorf("it says %q, want %q in it", out.String(), says)
 			}

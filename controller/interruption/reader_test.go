@@ -202,7 +202,7 @@ func TestInterruptionMessagesOfNoInstanceOfOurs(t *testing.T) {
 		"is deleted in the end though a claim waits":      {again, true, true},
 		"says nothing": {about(cloud.NoOp, ""), true, true},
 		"says nothing of another cluster's machine":             {ofMany(about(cloud.NoOp, "i-9")), false, false},
-		"says nothing of no machine where others read too":      {ofMany(about(cloud.NoOp, "")), false, false},
+		"says nothing of no instance where others read too":     {ofMany(about(cloud.NoOp, "")), false, false},
 		"is not understood, and left where others read too":     {ofMany(about(cloud.NotUnderstood, "")), false, false},
 		"is not understood, and left at first":                  {about(cloud.NotUnderstood, ""), false, false},
 		"is not understood, and deleted when it came too often": {cloud.InterruptionMessage{Kind: cloud.NotUnderstood, Count: timeout}, false, true},

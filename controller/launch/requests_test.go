@@ -71,7 +71,7 @@ func TestThoseThatAskForAFabricAreLaunchedApart(t *testing.T) {
 // TestAClaimThatNothingIsLeftForSaysWhatHelps: where the cloud says why an offering cannot be
 // had and what to do, so does the claim's pool.
 func TestAClaimThatNothingIsLeftForSaysWhatHelps(t *testing.T) {
-	for _, why := range []string{"", "AWS lets the account run 4 vCPUs: ask for more in Service Quotas"} {
+	for _, why := range []string{"", "AWS limits the account to 4 vCPUs: request more in Service Quotas"} {
 		gone := kind("m5.large", 2000, "!a spot 30", "!a on-demand 96")
 		gone.Offerings[1].Why = why
 		_, err := forms(t, &Requests{Classes: oneClass{}, Catalog: oneKind{gone}}, launching("default", 1000, "m5.large"))

@@ -26,7 +26,7 @@ func TestWithdrawalsAreReported(t *testing.T) {
 		"one that was written": {apply.Withdrawn{Withdrawal: w, Object: object},
 			"Withdrawn: No longer needed: no pod waits for it any more; no instance is launched for it, unless the launch is already under way",
 			`level=INFO msg="withdrew a nodeclaim" claim=default-x pool=default reason="no pod waits for it any more"`},
-		"one that came too late": {apply.Withdrawn{Withdrawal: w, Err: fmt.Errorf("%w: claim default-x has its machine", apply.ErrOrderChanged)},
+		"one that came too late": {apply.Withdrawn{Withdrawal: w, Err: fmt.Errorf("%w: claim default-x has its instance", apply.ErrOrderChanged)},
 			"", `level=INFO msg="did not withdraw a nodeclaim: the cluster has changed since the plan" claim=default-x`},
 		"one that could not be written": {apply.Withdrawn{Withdrawal: w, Err: errors.New("the API server is away")},
 			"", `level=ERROR msg="could not withdraw a nodeclaim" claim=default-x pool=default error="the API server is away"`},

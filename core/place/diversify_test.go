@@ -28,7 +28,7 @@ func TestAInstanceThatBecomesAnotherKindTakesPodsThatWereLeft(t *testing.T) {
 		}
 	}
 	if tall == 0 {
-		t.Error("no machine is a tall one: the test shows nothing")
+		t.Error("no instance is a tall one: the test shows nothing")
 	}
 }
 

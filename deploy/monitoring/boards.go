@@ -6,7 +6,7 @@ func costs() Board {
 		Rows: []Row{
 			{"Cost", []Panel{
 				one("Cost per hour", dollars, `sum(karpenter_nodepools_cost_total{nodepool=~"$nodepool"})`, "all pools",
-					"Current price of all instances of the NodePools, with volumes and declared machine costs.").now(),
+					"Current price of all instances of the NodePools, with volumes and declared instance costs.").now(),
 				one("Cost per month", dollars, `730 * sum(karpenter_nodepools_cost_total{nodepool=~"$nodepool"})`, "all pools", "The same for 730 hours.").now(),
 				one("Cost by NodePool", dollars, `sum by (nodepool) (karpenter_nodepools_cost_total{nodepool=~"$nodepool"})`, "{{nodepool}}", "Per hour.").stacked(),
 				{Title: "Last launches and lower bound", Unit: dollars, About: "Cost per hour of the last plan with launches, and the lower bound for the same pods where it is known.",

@@ -82,7 +82,7 @@ min_over_time(sum by (nodepool, reason) (daemok_disruption_blocked_nodes)[1d:5m]
 			"They have been paid for and unused for six hours: {{ $labels.instance_type }} in {{ $labels.zone }}.",
 			`max by (capacity_reservation_id, instance_type, zone) (daemok_capacity_reservations_idle_instances) > 0`),
 		alert("DaemokOrphansHeld", "5m", critical, "{{ $value }} instances without a NodeClaim are held",
-			"Daemok does not terminate so many at once without being told to. Nodes of the NodePools concerned are not disrupted meanwhile.",
+			"Daemok does not terminate so many at once until a user confirms it. Until then, nodes of the NodePools concerned are not disrupted.",
 			`daemok_orphans_held > 0`),
 		alert("DaemokClockDiffers", "5m", warning, "The controller's clock and the API server's differ by {{ $value | humanizeDuration }}",
 			"No node is disrupted, and no launch is given up, until they agree within two minutes.",

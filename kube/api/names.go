@@ -12,7 +12,7 @@ const (
 	GroupKarpenter   = "karpenter.sh"
 	GroupAWS         = "karpenter.k8s.aws"
 	GroupAutoscaling = "autoscaling.x-k8s.io"
-	// GroupDaemok is the prefix of Daemok's own marks. No field is ever added
+	// GroupDaemok is the prefix of Daemok's own keys. No field is ever added
 	// to an object of the other groups.
 	GroupDaemok = "daemok.sh"
 )
@@ -146,7 +146,7 @@ const (
 	VoluntaryExpired = "expired"
 )
 
-// Daemok's own marks, all annotations on NodeClaims and Nodes unless said
+// Daemok's own keys, all annotations on NodeClaims and Nodes unless said
 // otherwise in Keys.
 const (
 	// AnnotationLaunchAttempt is "<batch>/<n>": the launch the claim is part of and
@@ -214,7 +214,7 @@ const (
 	// AnnotationExcluded is when load balancers were notified that the node leaves.
 	AnnotationExcluded = GroupDaemok + "/excluded-at"
 	// AnnotationDriftAtLimit says how drifted nodes of the pool go where its limits leave no room
-	// for instances in their place: DeleteFirst.
+	// for their replacements: DeleteFirst.
 	AnnotationDriftAtLimit = GroupDaemok + "/drift-at-limit"
 	// AnnotationMakeRoom is on DaemonSets: "true" has nodes replaced that are older and
 	// have no room for its pod.

@@ -49,7 +49,7 @@ func changed(then, now *cluster.Pool) string {
 		then, now any
 	}{
 		{"requirements", then.Requirements, now.Requirements},
-		{"floor on machine size", then.Floor.Size, now.Floor.Size},
+		{"minimum instance size", then.Floor.Size, now.Floor.Size},
 		{"labels, or another class", then.Labels, now.Labels},
 		{"taints", then.Taints, now.Taints},
 		{"startup taints", then.StartupTaints, now.StartupTaints},

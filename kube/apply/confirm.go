@@ -170,9 +170,9 @@ func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen freeze)
 func unfit(node *corev1.Node, claim *karpv1.NodeClaim, forced bool) string {
 	switch {
 	case node.Spec.ProviderID != claim.Status.ProviderID:
-		return "is another machine's by now"
+		return "is another instance's by now"
 	case !translate.HasTaint(node, api.TaintDisrupted):
-		return "was opened to pods by somebody else"
+		return "was opened to pods by another user"
 	case translate.Node(node, claim).DoNotDisrupt && !forced:
 		return "now carries do-not-disrupt"
 	}

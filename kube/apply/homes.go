@@ -86,7 +86,7 @@ func (u *unit) removal(s *cluster.Snapshot) (place.Removal, error) {
 		}
 	}
 	if u.ordered && len(node) < len(u.claims) {
-		return r, fmt.Errorf("%w: not all machines of the move are shown as started", errLate)
+		return r, fmt.Errorf("%w: not all instances of the move are shown as started", errLate)
 	}
 	shown := map[string]bool{}
 	for i := range s.Nodes {

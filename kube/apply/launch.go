@@ -153,7 +153,7 @@ func (a *Applier) forgetLost(ctx context.Context, before time.Time) (lost []stri
 			a.Ledger.NotCreated(name)
 			lost = append(lost, name)
 		case err != nil:
-			errs = append(errs, fmt.Errorf("look for claim %s, which no watch has shown: %w", name, err))
+			errs = append(errs, fmt.Errorf("read claim %s, which no watch has shown: %w", name, err))
 		}
 	}
 	return lost, errors.Join(errs...)

@@ -52,7 +52,7 @@ func (p *livePool) take(r *request) error {
 		return fmt.Errorf("%w: node %s now carries do-not-consolidate", ErrChanged, r.Node)
 	}
 	if first, _ := mark.DeleteFirst(p.object.Annotations); r.first && !first {
-		return fmt.Errorf("%w: %s does not say %s: %s any more, and no machine comes before node %s goes",
+		return fmt.Errorf("%w: %s does not say %s: %s any more, and no replacement comes before node %s goes",
 			ErrChanged, r.Pool, api.AnnotationDriftAtLimit, api.DeleteFirst, r.Node)
 	}
 	if r.again {

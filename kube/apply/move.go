@@ -48,7 +48,7 @@ var ErrChanged = errors.New("the node is no longer as the plan saw it")
 var ErrUnread = errors.New("the live state could not be read")
 
 // ErrNoReplacement says that an instance which was to take the place of nodes did not come.
-var ErrNoReplacement = errors.New("a machine in its place did not come")
+var ErrNoReplacement = errors.New("its replacement did not start")
 
 // Listener is notified of moves. Its methods are called from several goroutines.
 type Listener interface {
@@ -241,7 +241,7 @@ func (a *Applier) goesAlone(u *unit, err error) bool {
 	u.alone, u.until = true, now.Add(timeoutMin)
 	u.Removals = slices.Clone(u.Removals) // the plan's own
 	for i := range u.Removals {
-		u.Removals[i].Note += "; no machine came in its place"
+		u.Removals[i].Note += "; its replacement did not start"
 	}
 	return true
 }

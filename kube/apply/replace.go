@@ -156,7 +156,7 @@ func (a *Applier) endIfEmpty(ctx context.Context, c *karpv1.NodeClaim) error {
 	}
 	var list corev1.PodList
 	if err := a.Live.List(ctx, &list, client.MatchingFields{indexNodeName: node}); err != nil {
-		return fmt.Errorf("list pods of node %s before it is given back: %w", node, err)
+		return fmt.Errorf("list pods of node %s before it is deleted: %w", node, err)
 	}
 	used := slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool {
 		p := translate.Pod(&pod, a.Now())

@@ -41,5 +41,5 @@ func (s setback) why(now time.Time) string {
 	if !now.Before(s.until) {
 		return ""
 	}
-	return fmt.Sprintf("its machines could not be bought several times in a row; it is tried again after a rest of at most %v", restMax)
+	return fmt.Sprintf("its instances could not be launched several times in a row; it is tried again after a back-off of at most %v", restMax)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrOrderChanged says that a launch can no longer be withdrawn as planned.
-var ErrOrderChanged = errors.New("the order is no longer as the plan saw it")
+var ErrOrderChanged = errors.New("the NodeClaim is no longer as the plan saw it")
 
 // Withdrawn is one withdrawal of a plan that was written on its claim, or the
 // error that kept it from that.
@@ -57,7 +57,7 @@ func (a *Applier) othersServe(ctx context.Context, p plan.Plan) error {
 		return err
 	}
 	if len(lost) > 0 {
-		return fmt.Errorf("%w: claim %s, which was to serve in its place, was not created", ErrOrderChanged, lost[0])
+		return fmt.Errorf("%w: claim %s, its replacement, was not created", ErrOrderChanged, lost[0])
 	}
 	stays := map[target]bool{}
 	err = pages.Each(ctx, a.Live, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
@@ -68,12 +68,12 @@ func (a *Applier) othersServe(ctx context.Context, p plan.Plan) error {
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("list claims before orders are withdrawn: %w", err)
+		return fmt.Errorf("list claims before some are withdrawn: %w", err)
 	}
 	for i := range p.Placements {
 		to := target{p.Placements[i].On, p.Placements[i].Target}
 		if is, known := stays[to]; known && !is || !known && to.on == plan.OnInstance {
-			return fmt.Errorf("%w: %s %s, which was to serve in its place, goes or is gone", ErrOrderChanged, to.on, to.target)
+			return fmt.Errorf("%w: %s %s, its replacement, is being deleted or is gone", ErrOrderChanged, to.on, to.target)
 		}
 	}
 	return nil
@@ -92,7 +92,7 @@ func (a *Applier) withdraw(ctx context.Context, w plan.Withdrawal) (*karpv1.Node
 	case live.DeletionTimestamp != nil:
 		return nil, fmt.Errorf("%w: claim %s is being deleted", ErrOrderChanged, w.Claim)
 	case live.Status.ProviderID != "":
-		return nil, fmt.Errorf("%w: claim %s has its machine", ErrOrderChanged, w.Claim)
+		return nil, fmt.Errorf("%w: claim %s has its instance", ErrOrderChanged, w.Claim)
 	}
 	before := live.DeepCopy()
 	if live.Annotations == nil {
@@ -107,7 +107,7 @@ func (a *Applier) withdraw(ctx context.Context, w plan.Withdrawal) (*karpv1.Node
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		err = fmt.Errorf("%w: claim %s changed meanwhile", ErrOrderChanged, w.Claim)
 	default:
-		err = fmt.Errorf("mark claim %s as withdrawn: %w", w.Claim, err)
+		err = fmt.Errorf("annotate claim %s as withdrawn: %w", w.Claim, err)
 	}
 	a.Ledger.Keeps(w.Claim)
 	return nil, err

@@ -33,7 +33,7 @@ type Cleaned struct {
 
 // String is one line for people.
 func (c Cleaned) String() string {
-	return fmt.Sprintf("cleared marks from %d NodeClaims, %d nodes, %d pods, %d NodePools and %d EC2NodeClasses, and deleted %d ConfigMaps",
+	return fmt.Sprintf("removed labels, annotations and taints from %d NodeClaims, %d nodes, %d pods, %d NodePools and %d EC2NodeClasses, and deleted %d ConfigMaps",
 		c.Claims, c.Nodes, c.Pods, c.Pools, c.Classes, c.ConfigMaps)
 }
 
@@ -109,7 +109,7 @@ func (h Handback) cleanAll(ctx context.Context, newList func() client.ObjectList
 	for _, o := range all {
 		is, err := h.cleanOne(ctx, o)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("clear marks from %T %s: %w", o, o.GetName(), err))
+			errs = append(errs, fmt.Errorf("remove labels, annotations and taints from %T %s: %w", o, o.GetName(), err))
 		} else if is {
 			changed++
 		}

@@ -107,7 +107,7 @@ func unsettled(c *karpv1.NodeClaim) string {
 	case strings.HasPrefix(stage, "waiting"):
 		return "waits for nodes that it takes the place of"
 	case !translate.IsListed(c):
-		return "has a machine without its tags"
+		return "has an instance without its tags"
 	}
 	return ""
 }

@@ -192,7 +192,7 @@ func (a *applier) class(o Object) error {
 		return nil
 	}
 	if a.Class == nil {
-		return errors.New("what a class offers is asked of AWS, and a saved snapshot tells only what its pools buy: leave it out, or plan on the live cluster")
+		return errors.New("what a class offers is read from AWS, and a saved snapshot has only what its pools launch: leave it out, or plan on the live cluster")
 	}
 	if err := a.Class(o.Object); err != nil {
 		return err
@@ -277,6 +277,6 @@ func (a *applier) daemons(o Object) error {
 		return inTemplate(err)
 	}
 	a.Seen(ds)
-	a.change(o, "counted on machines that are bought")
+	a.change(o, "counted on nodes that are launched")
 	return nil
 }

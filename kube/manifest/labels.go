@@ -71,8 +71,8 @@ func (a *applier) recordLabels() {
 				if all {
 					where = "in all namespaces"
 				}
-				a.Notes = append(a.Notes, fmt.Sprintf("pods like %s/%s choose others by label %s, which the snapshot does not tell of %s %s: "+
-					"these are taken not to have it", p.Namespace, p.Name, key, counted(n), where))
+				a.Notes = append(a.Notes, fmt.Sprintf("pods like %s/%s select others by label %s, which the snapshot does not have for %s %s: "+
+					"these are assumed not to have it", p.Namespace, p.Name, key, counted(n), where))
 			}
 		})
 	})
@@ -81,7 +81,7 @@ func (a *applier) recordLabels() {
 	}
 	for _, pod := range a.read.pods {
 		if choosesNamespaces(pod) {
-			a.Notes = append(a.Notes, fmt.Sprintf("pod %s/%s chooses namespaces by labels, which the snapshot does not tell: only names and manifests are known",
+			a.Notes = append(a.Notes, fmt.Sprintf("pod %s/%s selects namespaces by labels, which the snapshot does not have: only names and manifests are known",
 				pod.Namespace, pod.Name))
 		}
 	}
@@ -100,8 +100,8 @@ func (a *applier) recordPDB(b budget, pods int) {
 		if a.read.reported[[2]string{b.Namespace, key}] || a.read.reported[[2]string{"", key}] {
 			continue
 		}
-		a.Notes = append(a.Notes, fmt.Sprintf("%s chooses pods by label %s, which the snapshot does not tell of %s in namespace %s: "+
-			"these are taken not to have it", b.from, key, counted(pods), b.Namespace))
+		a.Notes = append(a.Notes, fmt.Sprintf("%s selects pods by label %s, which the snapshot does not have for %s in namespace %s: "+
+			"these are assumed not to have it", b.from, key, counted(pods), b.Namespace))
 	}
 }
 

@@ -69,9 +69,9 @@ func (a *applier) policy(o Object, p *v1alpha1.DisruptionPolicy) error {
 	}
 	if a.Saved != nil {
 		if s := p.Spec.NodePools; s != nil && s.Selector != nil {
-			return errors.New("spec.nodePools.selector: a saved snapshot does not tell labels of NodePools: choose them by names, or plan on the live cluster")
+			return errors.New("spec.nodePools.selector: a saved snapshot has no labels of NodePools: select them by names, or plan on the live cluster")
 		}
-		a.Notes = append(a.Notes, fmt.Sprintf("%s counts beside what the snapshot tells of pools, which does not say by which policies; nodes that went earlier are not known", o))
+		a.Notes = append(a.Notes, fmt.Sprintf("%s counts beside what the snapshot says of pools, which does not say by which policies; nodes removed earlier are not known", o))
 	}
 	list, done := []v1alpha1.DisruptionPolicy{}, "new"
 	for _, known := range a.Policies() {

@@ -148,7 +148,7 @@ func (a *applier) hint(what string) string {
 	if a.Saved == nil {
 		return ""
 	}
-	return ": a saved snapshot does not tell, so add " + what + " to the manifests, or plan on the live cluster"
+	return ": a saved snapshot does not have it, so add " + what + " to the manifests, or plan on the live cluster"
 }
 
 // known finds volumes that a saved snapshot does not have, which a live cluster may have.

@@ -72,7 +72,7 @@ func (w *workload) report(stay, come, differ, surplus int) string {
 		text += fmt.Sprintf(", %d too many go", surplus)
 	}
 	if len(w.template.Spec.SchedulingGates) > 0 && come > 0 {
-		text += "; no machine is bought for the new ones before their scheduling gates are lifted"
+		text += "; no instance is launched for the new ones before their scheduling gates are removed"
 	}
 	return text
 }

@@ -87,7 +87,7 @@ func Read(ctx context.Context, from client.Reader, serves translate.Generations,
 
 // notAsked is for what does not depend on what can be launched.
 func notAsked(karpv1.NodeClassReference) (*cluster.Catalogue, string) {
-	return nil, "what its class offers was not asked for"
+	return nil, "what its class offers was not read"
 }
 
 // Of reports how many nodes of a pool are to go yet, and how long that takes.

@@ -124,7 +124,7 @@ func (s *Settings) take(key, value string) (err error) {
 		s.Live.NoPodInterfaces = value == "false"
 	case keyNodeNames:
 		if value != "ip-name" {
-			s.doubt(key, "nodes have the names that their machines give themselves, and are found by their provider IDs; take the key away")
+			s.doubt(key, "nodes have the names that their instances give themselves, and are found by their provider IDs; remove the key")
 		}
 	default:
 		s.doubt(key, "there is no such key"+nearest.DidYouMean(key, Keys()))

@@ -55,7 +55,7 @@ func TestWhatIsWrongIsNamedAndChangesNothing(t *testing.T) {
 		"less than no interfaces":      {"aws.reservedENIs", "-1", "want 0 or more", false},
 		"an endpoint without a scheme": {"aws.clusterEndpoint", "abcd.eks.amazonaws.com", "want the API server's", false},
 		"a slip of the pen":            {"aws.clustername", "shop", "did you mean aws.clusterName?", true},
-		"names that nodes cannot have": {"aws.nodeNameConvention", "resource-name", "take the key away", true},
+		"names that nodes cannot have": {"aws.nodeNameConvention", "resource-name", "remove the key", true},
 		"interfaces in other words":    {"aws.enablePodENI", "no", "want true or false", false},
 	}
 	for name, tt := range tests {

@@ -56,7 +56,7 @@ func (p *DisruptionPolicy) Losses(departed []Departure, remain int64, now time.T
 	case out.Most > 0 && out.Gone >= out.Most:
 		out.Why = fmt.Sprintf("%d of %d nodes went within %s, and it stops at %s", out.Gone, out.Of, b.Within, b.Nodes)
 	case b.FailedReplacements != nil && out.Failed >= int64(*b.FailedReplacements):
-		out.Why = fmt.Sprintf("%d machines that were to replace nodes did not join within %s", out.Failed, b.Within)
+		out.Why = fmt.Sprintf("%d replacements of nodes did not join within %s", out.Failed, b.Within)
 	}
 	return out
 }

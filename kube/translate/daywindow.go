@@ -20,7 +20,7 @@ type dayWindow struct {
 func readDayWindow(w v1alpha1.Window) dayWindow {
 	zone, err := time.LoadLocation(w.TimeZone)
 	if err != nil {
-		panic("translate: a time zone was not looked at: " + w.TimeZone)
+		panic("translate: a time zone was not checked: " + w.TimeZone)
 	}
 	start, _ := time.Parse("15:04", w.Start)
 	length, _ := time.ParseDuration(w.Duration)

@@ -129,7 +129,7 @@ func TestLosses(t *testing.T) {
 		"a number":                             {&v1alpha1.Breaker{Nodes: "2", Within: "30m"}, 0, []Departure{gone(time.Minute), gone(2 * time.Minute)}, 5, Losses{Gone: 2, Of: 7, Most: 2, Why: "2 of 7 nodes went within 30m, and it stops at 2"}},
 		"a share of what there was, up":        {&v1alpha1.Breaker{Nodes: "30%", Within: "30m"}, 0, []Departure{gone(time.Minute), gone(time.Minute)}, 6, Losses{Gone: 2, Of: 8, Most: 3}},
 		"a share of nothing is one":            {&v1alpha1.Breaker{Nodes: "30%", Within: "30m"}, 0, nil, 0, Losses{Most: 1}},
-		"machines that did not join":           {&v1alpha1.Breaker{FailedReplacements: &three, Within: "1h"}, 0, []Departure{failed, failed, failed, gone(time.Minute)}, 9, Losses{Gone: 1, Of: 10, Failed: 3, Why: "3 machines that were to replace nodes did not join within 1h"}},
+		"machines that did not join":           {&v1alpha1.Breaker{FailedReplacements: &three, Within: "1h"}, 0, []Departure{failed, failed, failed, gone(time.Minute)}, 9, Losses{Gone: 1, Of: 10, Failed: 3, Why: "3 replacements of nodes did not join within 1h"}},
 		"after it was acknowledged it begins anew": {&v1alpha1.Breaker{Nodes: "2", Within: "30m"}, 5 * time.Minute, []Departure{gone(10 * time.Minute), gone(6 * time.Minute), gone(time.Minute)}, 5,
 			Losses{Gone: 1, Of: 6, Most: 2}},
 	}

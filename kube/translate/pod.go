@@ -205,7 +205,7 @@ func unable(spec *corev1.PodSpec) string {
 	default:
 		return ""
 	}
-	return "the pod uses " + rule + ", which this version does not buy machines for yet; it waits for room on nodes that exist"
+	return "the pod uses " + rule + ", for which this version does not launch instances yet; it waits for room on nodes that exist"
 }
 
 func restartsAll(c corev1.Container) bool {

@@ -52,7 +52,7 @@ func RulesOfShape(s *cluster.Shape) Rules {
 // unreadable notes a rule that the scheduler cannot read either, so that it
 // refuses the pod everywhere.
 func (r *Rules) unreadable(err error) {
-	r.shape.Unable = "kube-scheduler cannot read the pod's " + err.Error() + "; correct it and create the pod anew"
+	r.shape.Unable = "kube-scheduler cannot read the pod's " + err.Error() + "; correct it and create the pod again"
 }
 
 // ForEveryNode turns a daemon pod's rules into those of the pods that its

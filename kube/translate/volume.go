@@ -187,9 +187,9 @@ func unusable(claim *corev1.PersistentVolumeClaim, use VolumeUse) string {
 	case claim == nil:
 		return fmt.Sprintf("volume claim %s of the pod does not exist; create it", use.Claim)
 	case claim.DeletionTimestamp != nil:
-		return fmt.Sprintf("volume claim %s of the pod is being deleted; create it anew when it is gone", use.Claim)
+		return fmt.Sprintf("volume claim %s of the pod is being deleted; create it again when it is gone", use.Claim)
 	case claim.Status.Phase == corev1.ClaimLost:
-		return fmt.Sprintf("volume claim %s of the pod has lost its volume %s; restore the volume, or create the claim anew", use.Claim, claim.Spec.VolumeName)
+		return fmt.Sprintf("volume claim %s of the pod has lost its volume %s; restore the volume, or create the claim again", use.Claim, claim.Spec.VolumeName)
 	case use.Pod != "" && !controlledBy(claim, use.Pod):
 		return fmt.Sprintf("volume claim %s has the name of the pod's own and was not made for it; delete it, or rename the pod's volume", use.Claim)
 	}
@@ -206,7 +206,7 @@ func (s *Storage) bound(claim *corev1.PersistentVolumeClaim) (looked, string) {
 	pv := s.Volumes[claim.Spec.VolumeName]
 	v := s.held(claim)
 	if pv == nil {
-		return v, fmt.Sprintf("volume %s of claim %s/%s does not exist; restore it, or create the claim anew", claim.Spec.VolumeName, claim.Namespace, claim.Name)
+		return v, fmt.Sprintf("volume %s of claim %s/%s does not exist; restore it, or create the claim again", claim.Spec.VolumeName, claim.Namespace, claim.Name)
 	}
 	v.terms = places(pv)
 	return v, ""

@@ -33,7 +33,7 @@ func TestAfterMinutes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { happen(begin(t, l)) })
 	}
-	t.Run("two hundred spot machines are taken back at once", func(t *testing.T) { begin(t, ownLab(t)).spotStorm(200) })
+	t.Run("two hundred spot instances are taken back at once", func(t *testing.T) { begin(t, ownLab(t)).spotStorm(200) })
 }
 
 // callsAreThrottled: AWS may be asked a tenth as often as usual while 500 pods wait. All run, and

@@ -93,7 +93,7 @@ func without(s *cluster.Snapshot, n *cluster.Node) (plan.Move, bool) {
 
 // replaced lets the node go if a cheaper instance holds its pods.
 func replaced(s *cluster.Snapshot, n *cluster.Node) (plan.Move, bool) {
-	m, _ := removal(n, "a cheaper machine holds its pods")
+	m, _ := removal(n, "a cheaper instance holds its pods")
 	pool, _ := s.Pool(n.Pool)
 	choice, err := bench.CheapestFor(pool, m.Removals[0].Pods)
 	if err != nil || choice.Price >= n.Price {

@@ -349,7 +349,7 @@ func TestWhatCannotBeTakenOverStaysAsItIs(t *testing.T) {
 		ask("unreadable", "i-0ffffffffffffffff", 4)
 		w.start(setup{}) // once both are there that ask for the same instance: the first alone would have it
 		want := map[string]string{
-			"foreign": "owned by cluster other", "nobodys": "carries no tag kubernetes.io/cluster/test", "one": "NodeClaim two", "two": "NodeClaim one",
+			"foreign": "owned by cluster other", "nobodys": "has no tag kubernetes.io/cluster/test", "one": "NodeClaim two", "two": "NodeClaim one",
 			"absent": "no node has the provider ID", "unreadable": "is no provider ID",
 		}
 		says := func() bool {

@@ -119,7 +119,7 @@ func TestOldNodesDrainWhereNoInstanceComesInTheirPlace(t *testing.T) {
 		for time.Since(began) < 59*time.Minute {
 			time.Sleep(time.Minute)
 			if n := going(); n > 0 {
-				t.Fatalf("%d nodes go %v after they came, with no machine in their place", n, time.Since(began))
+				t.Fatalf("%d nodes go %v after they came, with no instance in their place", n, time.Since(began))
 			}
 		}
 		w.until(20*time.Minute, "both to drain", func() bool { return going() == 2 })

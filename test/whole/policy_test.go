@@ -153,7 +153,7 @@ func TestReplacementsThatDoNotJoinTripABreaker(t *testing.T) {
 		w.delete(lost)
 		w.until(time.Minute, "a breaker that has tripped", func() bool {
 			b := w.policy().Status.Breaker
-			return b != nil && b.TrippedAt != nil && strings.HasPrefix(b.Why, "1 machines that were to replace nodes did not join within 1h")
+			return b != nil && b.TrippedAt != nil && strings.HasPrefix(b.Why, "1 replacements of nodes did not join within 1h")
 		})
 	})
 }

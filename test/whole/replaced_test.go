@@ -18,7 +18,7 @@ type replacement struct {
 func replacements() map[string]replacement {
 	return map[string]replacement{
 		"the class selects other images": {nil, func(w *world) { w.choose("bottlerocket@latest") }},
-		"spot machines are taken back":   {onSpot, func(w *world) { w.all(func(id string) { w.cloud.Market().Interrupt(id) }) }},
+		"spot instances are taken back":  {onSpot, func(w *world) { w.all(func(id string) { w.cloud.Market().Interrupt(id) }) }},
 		"machines end without any warning": {onSpot, func(w *world) {
 			w.all(func(id string) { w.cloud.Market().Terminate(id, "Server.SpotInstanceTermination") })
 		}},

@@ -135,7 +135,7 @@ func TestALaunchUnderWayIsNotWithdrawn(t *testing.T) {
 		w.sound()
 		for _, c := range w.claims() {
 			if c.Annotations[api.AnnotationWithdrawn] != "" {
-				t.Errorf("claim %s has its machine and says it is withdrawn", c.Name)
+				t.Errorf("claim %s has its instance and says it is withdrawn", c.Name)
 			}
 		}
 		w.until(8*time.Minute, "an empty cluster", w.empty)

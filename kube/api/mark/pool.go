@@ -99,7 +99,7 @@ func size(annotations map[string]string) (constraint.Requirements, error) {
 		units                   func(string) (int64, error)
 	}{
 		{api.AnnotationMinCPU, api.LabelCPU, `cores, such as "4"`, cores},
-		{api.AnnotationMinMemory, api.LabelMemory, `an amount of memory as the type is sold, such as "16Gi"`, mebibytes},
+		{api.AnnotationMinMemory, api.LabelMemory, `an amount of memory as AWS lists the type, such as "16Gi"`, mebibytes},
 	} {
 		text, said := annotations[m.annotation]
 		if !said {

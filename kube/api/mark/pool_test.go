@@ -50,7 +50,7 @@ func TestFloor(t *testing.T) {
 		"is no word":                        {"large", "", "", `metadata.annotations[daemok.sh/min-machine-cpu]: "large" is no size: want cores`},
 		"is not nothing":                    {"0", "", "", `"0" is no size`},
 		"may be a fraction of a unit":       {"", "1.5Gi", "karpenter.k8s.aws/instance-memory gte 1536", ""},
-		"has a unit":                        {"", "16", "", `metadata.annotations[daemok.sh/min-machine-memory]: "16" is no size: want an amount of memory as the type is sold, such as "16Gi"`},
+		"has a unit":                        {"", "16", "", `metadata.annotations[daemok.sh/min-machine-memory]: "16" is no size: want an amount of memory as AWS lists the type, such as "16Gi"`},
 		"is less than can be counted":       {"", "9e18Gi", "", `"9e18Gi" is no size`},
 		"is an amount of memory, not words": {"", "16 gigs", "", `metadata.annotations[daemok.sh/min-machine-memory]`},
 	}

@@ -85,7 +85,7 @@ func TestKubelet(t *testing.T) {
 		"a further field of another type":           {kubelet(`cpuManagerPolicy: 1`), `InvalidKubeletConfiguration: spec.kubelet.cpuManagerPolicy: is not what KubeletConfiguration`},
 		"a field in another case":                   {kubelet(`CPUManagerPolicy: static`), `InvalidKubeletConfiguration: spec.kubelet.CPUManagerPolicy: is not what KubeletConfiguration`},
 		"taints of a kubelet":                       {kubelet(`registerWithTaints: []`), `InvalidKubeletConfiguration: spec.kubelet.registerWithTaints: nodes are tainted by their NodePool`},
-		"a further field on AL2":                    {family("AL2", `cpuManagerPolicy: static`), `UnsupportedKubeletConfiguration: spec.kubelet: nodes of the family AL2 cannot be told cpuManagerPolicy`},
+		"a further field on AL2":                    {family("AL2", `cpuManagerPolicy: static`), `UnsupportedKubeletConfiguration: spec.kubelet: nodes of the family AL2 do not support cpuManagerPolicy`},
 		"a further field on Bottlerocket":           {family("Bottlerocket", `cpuManagerPolicy: static`), `UnsupportedKubeletConfiguration: spec.kubelet: nodes of the family Bottlerocket`},
 		"a further field on images of one's own":    {family("Custom", `cpuManagerPolicy: static`), ``},
 		"two DNS servers on AL2":                    {family("AL2", `clusterDNS: [10.0.0.10, 10.0.0.11]`), `UnsupportedKubeletConfiguration: spec.kubelet.clusterDNS: nodes of the family AL2 take one address`},

@@ -181,7 +181,7 @@ func (f *findings) unsupported(field string, k *awsv1.Kubelet, family awsv1.AMIF
 		f.refuseAs(awsv1.ReasonUnsupportedKubeletConfiguration, at, format, args...)
 	}
 	if names := k.FurtherNames(); len(names) > 0 {
-		refuse(field, "nodes of the family %s cannot be told %s, use AL2023 or put it into userData", family, strings.Join(names, ", "))
+		refuse(field, "nodes of the family %s do not support %s, use AL2023 or put it into userData", family, strings.Join(names, ", "))
 	}
 	if len(k.ClusterDNS) > 1 {
 		refuse(field+".clusterDNS", "nodes of the family %s take one address, not %d", family, len(k.ClusterDNS))
@@ -190,7 +190,7 @@ func (f *findings) unsupported(field string, k *awsv1.Kubelet, family awsv1.AMIF
 		return
 	}
 	if k.PodsPerCore != nil {
-		refuse(field+".podsPerCore", "nodes of the family Bottlerocket cannot be told it, use maxPods")
+		refuse(field+".podsPerCore", "nodes of the family Bottlerocket do not support it, use maxPods")
 	}
 	for _, list := range reserved(k) {
 		if _, set := list.values[ReservedPID]; set {

@@ -85,7 +85,7 @@ func TestNodePool(t *testing.T) {
 		"a misspelt annotation has no effect":               {`metadata: {annotations: {daemok.sh/machine-costs: "0.01"}}`, `warning: metadata.annotations[daemok.sh/machine-costs]: has no effect, Daemok knows no annotation of this name, did you mean daemok.sh/machine-cost?`},
 		"a cost of machines is right":                       {`metadata: {annotations: {daemok.sh/machine-cost: "0.01"}}`, ``},
 		"a cost that is no number is refused":               {`metadata: {annotations: {daemok.sh/machine-cost: "$1"}}`, `metadata.annotations[daemok.sh/machine-cost]: "$1" is no cost: want US dollars an hour`},
-		"a floor on machine size is right":                  {`metadata: {annotations: {daemok.sh/min-machine-cpu: "4", daemok.sh/min-machine-memory: 16Gi}}`, ``},
+		"a minimum instance size is right":                  {`metadata: {annotations: {daemok.sh/min-machine-cpu: "4", daemok.sh/min-machine-memory: 16Gi}}`, ``},
 		"how pods leave is right":                           {`metadata: {annotations: {daemok.sh/deregistration-delay: 5m, daemok.sh/keep-one-ready: "true", daemok.sh/surge: "false"}}`, ``},
 		"a delay without its unit is refused":               {`metadata: {annotations: {daemok.sh/deregistration-delay: "300"}}`, `metadata.annotations[daemok.sh/deregistration-delay]: "300" is no delay`},
 		"a wish that is neither yes nor no is refused":      {`metadata: {annotations: {daemok.sh/surge: always}}`, `metadata.annotations[daemok.sh/surge]: "always" is neither "true" nor "false"`},

@@ -102,10 +102,10 @@ func KubeletConfiguration(p *v1alpha5.Provisioner, family awsv1alpha1.AMIFamily)
 		return f.all
 	}
 	if len(k.EvictionSoft) > 0 {
-		f.warn(field+".evictionSoft", "is ignored, nodes of the family Bottlerocket cannot be told it: use evictionHard")
+		f.warn(field+".evictionSoft", "is ignored, nodes of the family Bottlerocket do not support it: use evictionHard")
 	}
 	if k.PodsPerCore != nil {
-		f.warn(field+".podsPerCore", "is ignored, nodes of the family Bottlerocket cannot be told it: use maxPods")
+		f.warn(field+".podsPerCore", "is ignored, nodes of the family Bottlerocket do not support it: use maxPods")
 	}
 	for _, list := range []struct {
 		name     string
@@ -174,7 +174,7 @@ func (f *findings) olderLimits(field string, l *v1alpha5.Limits) {
 		}
 		f.warn(at, "is taken as %s.resources.%s, write it there", field, name)
 		if q.Sign() < 0 {
-			f.warn(at, "%s is less than nothing, so no node is bought", q.String())
+			f.warn(at, "%s is less than nothing, so no node is launched", q.String())
 		}
 	}
 	for _, name := range open.NamesOf(wrong) {

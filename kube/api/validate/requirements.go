@@ -66,7 +66,7 @@ func badLabel(key string, restricted func(string) bool) string {
 		if near := nearest.DidYouMean(key, api.WellKnownLabels()); near != "" {
 			return fmt.Sprintf("label %s is restricted and describes no instance%s", key, near)
 		}
-		return fmt.Sprintf("label %s is restricted, use one that describes machines or a domain of your own", key)
+		return fmt.Sprintf("label %s is restricted, use one that describes instances or a domain of your own", key)
 	}
 	return ""
 }

@@ -234,7 +234,7 @@ func (s *Settings) pool(e *entry, g nodegroup.Group, name string) *karpv1.NodePo
 	}
 	t.Spec.Requirements = append(t.Spec.Requirements, karpv1.Requirement{Key: api.LabelCapacityType, Operator: corev1.NodeSelectorOpIn, Values: ways})
 	if g.Share != "" {
-		e.note(migrate.Changes, "instances distribution", "%s: the cheaper way to pay is taken, mostly spot; for a share on demand, make a NodePool of each way with limits of its own", g.Share)
+		e.note(migrate.Changes, "instances distribution", "%s: the cheaper capacity type is launched, mostly spot; for a share on demand, create a NodePool for each capacity type, with limits of its own", g.Share)
 	}
 	switch g.Tenancy {
 	case "dedicated":

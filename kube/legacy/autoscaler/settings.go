@@ -137,7 +137,7 @@ var meanings = map[string]meaning{
 	"scale-down-gpu-utilization-threshold":   {migrate.Changes, "a node goes when its pods fit elsewhere and that saves money, however full it is"},
 	"scale-down-delay-after-add":             {migrate.Changes, "each node counts for itself: consolidateAfter counts from the last pod that came to it or left"},
 	"scale-down-delay-after-delete":          {migrate.Loses, "nodes go one after the other as budgets allow"},
-	"scale-down-delay-after-failure":         {migrate.Loses, "what failed is tried anew by itself"},
+	"scale-down-delay-after-failure":         {migrate.Loses, "what failed is retried automatically"},
 	"scale-down-unready-time":                {migrate.Changes, "node repair replaces unhealthy nodes where it is switched on"},
 	"scale-down-unready-enabled":             {migrate.Changes, "node repair replaces unhealthy nodes where it is switched on"},
 	"skip-nodes-with-local-storage":          {migrate.Changes, "pods with an emptyDir or hostPath may be moved: give those that may not the annotation karpenter.sh/do-not-disrupt"},

@@ -214,7 +214,7 @@ func (c *converter) betaImages(s *subject, spec fields) {
 		s.note(Maps, "spec.amiFamily", "amiSelectorTerms with alias %s", alias)
 		switch {
 		case replaced:
-			s.note(Changes, "spec.amiFamily", "there are no images of AL2 for Kubernetes %s: machines are of AL2023, and run userData as parts of one MIME document beside their own set-up", c.Kubernetes)
+			s.note(Changes, "spec.amiFamily", "there are no images of AL2 for Kubernetes %s: nodes are of AL2023, and run userData as parts of one MIME document beside their own set-up", c.Kubernetes)
 		case family == "AL2" && c.Kubernetes == "":
 			s.note(Changes, "spec.amiFamily", "alias %s has no images for Kubernetes 1.33 and later: go over to al2023@latest before, whose user data is another", alias)
 		}

@@ -164,7 +164,7 @@ func minorOf(kubernetes string) int {
 func (c *converter) images(s *subject, field string, t *awsv1alpha1.AWSNodeTemplateSpec, out *awsv1.EC2NodeClass) {
 	family := t.Family()
 	if family == awsv1alpha1.FamilyAL2 && len(t.AMISelector) == 0 && withoutAL2(c.Kubernetes) {
-		s.note(Changes, field+".amiFamily", "there are no images of AL2 for Kubernetes %s: alias %s, whose machines run userData as parts of one MIME document beside their own set-up", c.Kubernetes, al2023)
+		s.note(Changes, field+".amiFamily", "there are no images of AL2 for Kubernetes %s: alias %s, whose nodes run userData as parts of one MIME document beside their own set-up", c.Kubernetes, al2023)
 		out.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{Alias: al2023}}
 		return
 	}
@@ -288,7 +288,7 @@ func (c *converter) tags(s *subject, field string, t *awsv1alpha1.AWSNodeTemplat
 		}
 	}
 	if name, own := tags["Name"]; own {
-		s.note(Maps, field+".tags[Name]", "machines are called %s, as they were", name)
+		s.note(Maps, field+".tags[Name]", "instances are named %s, as they were", name)
 	}
 	s.maps(t.Tags != nil, field+".tags", "spec.tags")
 	if len(tags) > 0 {

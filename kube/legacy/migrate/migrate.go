@@ -164,7 +164,7 @@ func (c *converter) beside(s *subject) {
 		c.workload(s)
 		return
 	}
-	s.note(Refuses, "", "%s of %s is not known here: leave it out; machines of a live cluster are not moved by manifests", s.Kind, s.APIVersion)
+	s.note(Refuses, "", "%s of %s is not known here: leave it out; nodes of a live cluster are not migrated by manifests", s.Kind, s.APIVersion)
 }
 
 // YAML prints objects as documents, with what was hidden in them.

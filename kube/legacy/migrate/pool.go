@@ -51,10 +51,10 @@ func meta(from metav1.ObjectMeta, without ...string) metav1.ObjectMeta {
 func leftOut(s *subject, m metav1.ObjectMeta) {
 	ours := []string{api.FinalizerTermination, api.FinalizerPoolTermination}
 	if others := slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return slices.Contains(ours, f) }); len(others) > 0 {
-		s.note(Loses, "metadata.finalizers", "%s left out: whoever waits for the end of the older object does not know the newer one", strings.Join(others, ", "))
+		s.note(Loses, "metadata.finalizers", "%s left out: what waits for the deletion of the old object does not know the new one", strings.Join(others, ", "))
 	}
 	if len(m.OwnerReferences) > 0 {
-		s.note(Loses, "metadata.ownerReferences", "left out: have %s %s make the newer object in place of the older", m.OwnerReferences[0].Kind, m.OwnerReferences[0].Name)
+		s.note(Loses, "metadata.ownerReferences", "left out: have %s %s create the new object instead of the old one", m.OwnerReferences[0].Kind, m.OwnerReferences[0].Name)
 	}
 }
 
@@ -163,7 +163,7 @@ func requirements(s *subject, p *v1alpha5.Provisioner, t *karpv1.NodeClaimTempla
 	s.maps(p.Spec.Requirements != nil, "spec.requirements", "spec.template.spec.requirements")
 	for i, r := range p.Spec.Requirements {
 		if noLabel(api.Normalise(r.Key)) {
-			s.note(Loses, fmt.Sprintf("spec.requirements[%d]", i), "no NodePool may ask for %s: it is left out, ask for types or families in its place", r.Key)
+			s.note(Loses, fmt.Sprintf("spec.requirements[%d]", i), "no NodePool may require %s: it is left out, require types or families instead", r.Key)
 		}
 		if (r.Operator == corev1.NodeSelectorOpExists || r.Operator == corev1.NodeSelectorOpDoesNotExist) && len(r.Values) > 0 {
 			s.note(Loses, fmt.Sprintf("spec.requirements[%d].values", i), "operator %s has no use for values, they are left out", r.Operator)

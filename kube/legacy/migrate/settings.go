@@ -43,7 +43,7 @@ var elsewhere = map[string]string{
 
 // nowhere are keys that nothing stands for, and what to do.
 var nowhere = map[string]string{
-	"aws.nodeNameConvention": "nodes are found by their machines, whatever they are called",
+	"aws.nodeNameConvention": "nodes are found by their instances, whatever they are called",
 	"aws.enablePodENI":       "pod interfaces are always offered by types that have them",
 }
 

@@ -172,7 +172,7 @@ func (w *workload) key(field, key string, set func(string)) {
 	case renamed[key] != "":
 		w.rename(field, key, renamed[key], set)
 	case api.IsOfOlderAPI(key):
-		w.note(Loses, field, "%s is on no machine of a NodePool: ask for types or families in its place", key)
+		w.note(Loses, field, "%s is on no node of a NodePool: request types or families instead", key)
 	}
 }
 

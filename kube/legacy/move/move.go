@@ -206,7 +206,7 @@ func (m *Mover) ready(ctx context.Context, w way) error {
 				return fmt.Errorf("read %s %s, which was created for its nodes: %w", w.to.Kind, name, err)
 			}
 			if is := condition.Get(o, "Ready"); is == nil {
-				waits += fmt.Sprintf("%s %s is not ready: no controller has looked at it; see that Daemok's runs\n", w.to.Kind, name)
+				waits += fmt.Sprintf("%s %s is not ready: no controller has reconciled it; see that Daemok's runs\n", w.to.Kind, name)
 			} else if is.Status != metav1.ConditionTrue {
 				waits += fmt.Sprintf("%s %s is not ready: %s\n", w.to.Kind, name, cause(o, is))
 			}
@@ -270,7 +270,7 @@ func (m *Mover) selected(ctx context.Context) (names []string, all bool, err err
 func (m *Mover) remove(ctx context.Context, o client.Object) error {
 	return m.erase(ctx, o, func(there client.Object) (bool, error) {
 		if !equality.Semantic.DeepEqual(specOf(there), specOf(o)) {
-			return false, fmt.Errorf("%s was changed since the move began, and what took its place was not: change it back, or roll back by --rollback and begin anew", called(o))
+			return false, fmt.Errorf("%s was changed since the move began, and its replacement was not: change it back, or roll back by --rollback and begin again", called(o))
 		}
 		return true, nil
 	})

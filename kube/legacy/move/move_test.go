@@ -419,7 +419,7 @@ func TestAMoveIsNotBegun(t *testing.T) {
 		"where a pool has the name": {func(x *town, _ *v1alpha5.Provisioner) {
 			x.create(&karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: store.PoolSpec()})
 		}, "NodePool default is there already and is not of this move"},
-		"where nobody looks after the pools": {func(_ *town, p *v1alpha5.Provisioner) { p.Status.Conditions = nil }, "Provisioner default: no controller has looked at it"},
+		"where nobody looks after the pools": {func(_ *town, p *v1alpha5.Provisioner) { p.Status.Conditions = nil }, "Provisioner default: no controller has reconciled it"},
 		"where a pool cannot have nodes": {func(_ *town, p *v1alpha5.Provisioner) {
 			condition.Set(p, "NodeClassReady", metav1.ConditionFalse, "SubnetsNotFound", "no subnet", time.Now())
 			condition.Set(p, "Ready", metav1.ConditionFalse, "UnhealthyDependents", "NodeClassReady=False", time.Now())

@@ -151,7 +151,7 @@ func attended(p Plan) error {
 		}
 		switch is := condition.Get(provisioner, "Ready"); {
 		case is == nil:
-			wrong = append(wrong, fmt.Sprintf("Provisioner %s: no controller has looked at it, as it has no condition Ready: see that Daemok's runs, in this release or a later one", o.GetName()))
+			wrong = append(wrong, fmt.Sprintf("Provisioner %s: no controller has reconciled it, as it has no condition Ready: see that Daemok's runs, in this release or a later one", o.GetName()))
 		case is.Status != metav1.ConditionTrue:
 			wrong = append(wrong, fmt.Sprintf("Provisioner %s is not ready: %s: mend it, or delete it", o.GetName(), cause(provisioner, is)))
 		}

@@ -64,7 +64,7 @@ func (m *Mover) judging(ctx context.Context) ([]string, error) {
 		}
 		for _, r := range rules {
 			if slices.Contains(r.APIGroups, api.GroupKarpenter) || slices.Contains(r.APIGroups, api.GroupAWS) {
-				out = append(out, fmt.Sprintf("%s %s: its webhook %s judges these kinds, and may know their older form alone or be gone: kubectl delete %s %s",
+				out = append(out, fmt.Sprintf("%s %s: its webhook %s validates these kinds, and may know only their v1beta1 version or be gone: kubectl delete %s %s",
 					kind, configuration, webhook, kind, configuration))
 				return
 			}

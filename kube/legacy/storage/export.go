@@ -47,7 +47,7 @@ const (
 func (m *Mover) export(ctx context.Context, found *definitions) (*export, error) {
 	system := &corev1.Namespace{}
 	if err := m.Store.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
-		return nil, fmt.Errorf("read namespace kube-system, by which the cluster is told from others: %w", err)
+		return nil, fmt.Errorf("read namespace kube-system, which distinguishes the cluster from others: %w", err)
 	}
 	kept, err := m.kept()
 	if err != nil {

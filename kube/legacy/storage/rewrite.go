@@ -168,7 +168,7 @@ func (m *Mover) verify(ctx context.Context, found *definitions, p *plan) error {
 	for i := range p.targets {
 		t := &p.targets[i]
 		if o := now[t.kind][t.name]; o != nil && !t.holds(o) {
-			return fmt.Errorf("%s %s was written meanwhile, by somebody else: run this again", t.Kind, t.name)
+			return fmt.Errorf("%s %s was written by another client meanwhile: run this again", t.Kind, t.name)
 		}
 	}
 	return nil

@@ -246,7 +246,7 @@ func (r *reader) manifest(expr hclsyntax.Expression) {
 	}
 	v, known := r.value(expr)
 	if !known {
-		r.into.Unread = "it cannot be told: " + strings.Join(r.why(expr), "; ")
+		r.into.Unread = "it cannot be evaluated: " + strings.Join(r.why(expr), "; ")
 		return
 	}
 	if text, is := stringOf(v); is {

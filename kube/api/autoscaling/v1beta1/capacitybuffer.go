@@ -6,7 +6,7 @@ import (
 )
 
 // StrategyActiveCapacity is the provisioning strategy Daemok serves; buffers
-// with any other are somebody else's.
+// with any other are not Daemok's.
 const StrategyActiveCapacity = "buffer.x-k8s.io/active-capacity"
 
 // CapacityBuffer keeps capacity free for a number of pods.

@@ -33,7 +33,7 @@ type EC2NodeClassList struct {
 	Items []EC2NodeClass `json:"items"`
 }
 
-// EC2NodeClassSpec is what the user wishes of nodes on AWS.
+// EC2NodeClassSpec is how nodes on AWS are launched.
 type EC2NodeClassSpec struct {
 	// SubnetSelectorTerms select the subnets: those that match one of the terms.
 	//

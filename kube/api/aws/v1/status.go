@@ -24,7 +24,7 @@ const (
 	ClassSubnetsFull      = "daemok.sh/SubnetsFull"
 	ClassKubeletSkew      = "daemok.sh/KubeletSkew"
 	ClassPodDensity       = "daemok.sh/PodDensity"
-	ClassFamilyReplaced   = "daemok.sh/ImageFamilyReplaced" // of the older generation's classes alone
+	ClassFamilyReplaced   = "daemok.sh/ImageFamilyReplaced" // of AWSNodeTemplates alone
 
 	ClassLaunchTemplateChanged = "daemok.sh/LaunchTemplateChanged" // nodes are there that another build launched in another form
 )

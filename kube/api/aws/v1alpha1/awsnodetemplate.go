@@ -30,7 +30,7 @@ type AWSNodeTemplateList struct {
 	Items []AWSNodeTemplate `json:"items"`
 }
 
-// AWSNodeTemplateSpec is what the user wishes of nodes on AWS.
+// AWSNodeTemplateSpec is how nodes on AWS are launched.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.launchTemplate) || !has(self.userData)",message="userData may not be set beside launchTemplate, put it into the launch template or remove launchTemplate"
 // +kubebuilder:validation:XValidation:rule="!has(self.launchTemplate) || !has(self.amiSelector)",message="amiSelector may not be set beside launchTemplate, name the image in the launch template or remove launchTemplate"

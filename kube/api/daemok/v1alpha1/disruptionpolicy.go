@@ -150,7 +150,7 @@ type Breaker struct {
 	// or a percentage, rounded up. At that number voluntary disruption stops, and the breaker
 	// trips.
 	//
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]{0,5}|([1-9][0-9]?|100)%)$')",message="nodes must be a number from \"1\" to \"999999\" or a whole percentage from \"1%\" to \"100%\"; to let no node go at all, use a budget of the pool or a freeze"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([1-9][0-9]{0,5}|([1-9][0-9]?|100)%)$')",message="nodes must be a number from \"1\" to \"999999\" or a whole percentage from \"1%\" to \"100%\"; to keep every node, use a budget of the pool or a freeze"
 	// +kubebuilder:validation:MaxLength=64
 	// +optional
 	Nodes string `json:"nodes,omitempty"`

@@ -26,7 +26,7 @@ const (
 	ReasonLaunchFailed              = "LaunchFailed"
 	ReasonRequestLimitExceeded      = "RequestLimitExceeded" // the cloud asks to wait
 	ReasonInternalError             = "InternalError"        // the cloud failed by itself
-	ReasonNotAdopted                = "NotAdopted"           // Daemok's own: the machine that the claim is to take over is not its own yet
+	ReasonNotAdopted                = "NotAdopted"           // Daemok's own: the instance that the claim is to adopt is not its own yet
 	ReasonNodeNotFound              = "NodeNotFound"
 	ReasonAwaitingSpreadDomains     = "AwaitingSpreadDomains"
 	ReasonRegistrationHookPending   = "RegistrationHookPending"

@@ -17,8 +17,8 @@ const (
 	// NodePoolNotInEffect is on pools with fields that are accepted and do nothing yet,
 	// and names them. It keeps no pool from being ready.
 	NodePoolNotInEffect = "daemok.sh/NotInEffect"
-	// NodePoolDisruptionBlocked is on pools of which nodes would go and something is in
-	// the way that somebody should do something about. It is of Daemok alone.
+	// NodePoolDisruptionBlocked is on pools with nodes to disrupt and an obstacle that a user
+	// has to remove. It is of Daemok alone.
 	NodePoolDisruptionBlocked = "DisruptionBlocked"
 )
 
@@ -29,9 +29,9 @@ const (
 	ReasonNodeClassTerminating      = "NodeClassTerminating"
 	ReasonNodeClassReadinessUnknown = "NodeClassReadinessUnknown"
 	ReasonRegistrationFailed        = "RegistrationFailed"
-	ReasonNodesLeft                 = "NodesLeft" // nodes go, or are about to
-	ReasonNodesStay                 = "NodesStay" // none goes, until somebody does something about it or a budget opens
-	ReasonAtLimit                   = "AtLimit"   // drifted nodes wait: limits forbid to have machines in their place beside them
+	ReasonNodesLeft                 = "NodesLeft" // nodes are being deleted, or are about to be
+	ReasonNodesStay                 = "NodesStay" // none is deleted until a user acts or a budget opens
+	ReasonAtLimit                   = "AtLimit"   // drifted nodes wait: limits do not allow their replacements beside them
 	ReasonStateUnread               = "StateUnread"
 	ReasonClockDiffers              = "ClockDiffers"
 	ReasonOrphansHeld               = "OrphansHeld" // instances that lost their NodeClaims, so many at once that it was a mistake

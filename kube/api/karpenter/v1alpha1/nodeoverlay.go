@@ -31,7 +31,7 @@ type NodeOverlayList struct {
 	Items []NodeOverlay `json:"items"`
 }
 
-// NodeOverlaySpec is which offers are corrected and how.
+// NodeOverlaySpec is which offerings are corrected and how.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.price) || !has(self.priceAdjustment)",message="price and priceAdjustment may not be set together"
 type NodeOverlaySpec struct {
@@ -71,14 +71,14 @@ type NodeOverlaySpec struct {
 	Weight *int32 `json:"weight,omitempty"`
 }
 
-// Requirement limits the values one label of an offer may have.
+// Requirement limits the values one label of an offering may have.
 type Requirement struct {
 	// Key is the label that the requirement is about.
 	//
 	// +kubebuilder:validation:MaxLength=316
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
 	// +kubebuilder:validation:XValidation:rule="!self.find('^[^/]+').endsWith('karpenter.sh') || self in ['karpenter.sh/capacity-type', 'karpenter.sh/nodepool']",message="label domain \"karpenter.sh\" is restricted, only karpenter.sh/capacity-type and karpenter.sh/nodepool may be used"
-	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/hostname'",message="label \"kubernetes.io/hostname\" is restricted, a machine has no host name before it is bought"
+	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/hostname'",message="label \"kubernetes.io/hostname\" is restricted, an instance has no host name before it is launched"
 	// +kubebuilder:validation:XValidation:rule="!self.find('^[^/]+').endsWith('karpenter.k8s.aws') || self in ['karpenter.k8s.aws/ec2nodeclass', 'karpenter.k8s.aws/instance-accelerator-count', 'karpenter.k8s.aws/instance-accelerator-manufacturer', 'karpenter.k8s.aws/instance-accelerator-name', 'karpenter.k8s.aws/instance-capability-flex', 'karpenter.k8s.aws/instance-category', 'karpenter.k8s.aws/instance-cpu', 'karpenter.k8s.aws/instance-cpu-manufacturer', 'karpenter.k8s.aws/instance-cpu-sustained-clock-speed-mhz', 'karpenter.k8s.aws/instance-ebs-bandwidth', 'karpenter.k8s.aws/instance-encryption-in-transit-supported', 'karpenter.k8s.aws/instance-family', 'karpenter.k8s.aws/instance-generation', 'karpenter.k8s.aws/instance-gpu-count', 'karpenter.k8s.aws/instance-gpu-manufacturer', 'karpenter.k8s.aws/instance-gpu-memory', 'karpenter.k8s.aws/instance-gpu-name', 'karpenter.k8s.aws/instance-hypervisor', 'karpenter.k8s.aws/instance-local-nvme', 'karpenter.k8s.aws/instance-memory', 'karpenter.k8s.aws/instance-network-bandwidth', 'karpenter.k8s.aws/instance-size', 'karpenter.k8s.aws/nitro-sandbox']",message="label domain \"karpenter.k8s.aws\" is restricted to the labels that describe instance types"
 	Key string `json:"key"`
 
