@@ -24,7 +24,7 @@ type evaluator struct {
 	targets            []*scheduling.Target          // by node; nil where it has none
 	byName             map[string]*scheduling.Target // of nodes
 	nodeTargets        int                           // how many of the targets are nodes
-	looked             []string                      // see run
+	looked             []string                      // labels that rules look at
 	moves              int                           // of the ground's that are carried out here
 	podClasses         map[*cluster.Shape]*evaluatorPodClass
 	text               map[*cluster.Shape]string // see orderBy

@@ -119,7 +119,7 @@ func (l *batch) reportPorts(from int) {
 	}
 }
 
-// offering adds what the pool offers within its limits. A instance type that may use surplus
+// offering adds what the pool offers within its limits. An instance type that may use surplus
 // credits is offered in several grades.
 func (l *batch) offering(b *supply.Candidate, reserved map[string]int64) {
 	takes := l.takes(b, reserved)

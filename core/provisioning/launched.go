@@ -132,7 +132,7 @@ type Taking struct {
 // Launched is an instance that is launched, as a place for other pods to count.
 type Launched struct {
 	Candidate          *supply.Candidate
-	Ways               []constraint.Labels // that it may have; see listing
+	Ways               []constraint.Labels // that it may have; see Listing
 	Due                supply.Due
 	Cost               float64                    // what counts when instances are compared; 0 where the price is not known
 	Risk               float64                    // of that: what interruptions are likely to cost
@@ -143,7 +143,7 @@ type Launched struct {
 	Limited            quantity.Resources         // what the pool's limits set aside for it
 	ReservedCapacities []cluster.ReservedCapacity // what it is taken from
 	Taken              []Taking                   // pods that it was launched for
-	Gone               bool                       // see withdraw
+	Gone               bool                       // it is not launched after all
 }
 
 // promised adds the labels that every node of ours gets.

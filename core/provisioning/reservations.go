@@ -12,7 +12,7 @@ import (
 // are planned.
 type reservations struct {
 	pr   *Provisioner
-	Left map[string]int64 // instances that are left of each capacity reservation, see countReservedCapacities
+	Left map[string]int64 // instances that are left of each capacity reservation, see Count
 }
 
 // Count notes what offerings draw on, such as a capacity reservation or the room of

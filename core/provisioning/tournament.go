@@ -14,9 +14,9 @@ import (
 // worth for its cost wins. Its fields are kept for their memory.
 type tournament struct {
 	pr      *Provisioner
-	scratch supply.Load       // likewise
-	winner  supply.Load       // likewise, see tournament
-	tried   map[[3]int64]bool // likewise
+	scratch supply.Load       // the load being filled
+	winner  supply.Load       // the best so far
+	tried   map[[3]int64]bool // loads that were tried for a group
 	filled  []supply.Load     // for trial; likewise
 }
 

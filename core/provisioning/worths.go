@@ -18,7 +18,7 @@ type worths struct {
 	pr *Provisioner
 	*supply.Valuation
 	again float64             // worth of what is left at which prices are sought again
-	Pools []*supply.Candidate // those of them that instances are launched from, see recordOfferingPools
+	Pools []*supply.Candidate // those that instances are launched from, see recordPools
 }
 
 // find asks what one unit of each resource is worth when all pods are to be

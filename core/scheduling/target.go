@@ -25,13 +25,13 @@ type Target struct {
 	spare       []quantity.Extended // devices of a node that are free and that no pod here asks for, sorted by name
 	Guests      demand.Guests
 	Taints      []constraint.Taint
-	meant       []cluster.Pod        // that its instance was launched for and that still wait
-	InFlight     *feasibility.InFlight // of an instance that is being launched, by an earlier plan or by this one
-	Launch      int                  // of an instance of this plan: its position among the launches
-	Planned     *plan.Launch         // of such a one
-	Place       int                  // on the board
-	Closed      bool                 // to those that a question is about
-	ShutForGood bool                 // to those of every question
+	meant       []cluster.Pod         // that its instance was launched for and that still wait
+	InFlight    *feasibility.InFlight // of an instance that is being launched, by an earlier plan or by this one
+	Launch      int                   // of an instance of this plan: its position among the launches
+	Planned     *plan.Launch          // of such a one
+	Place       int                   // on the board
+	Closed      bool                  // to those that a question is about
+	ShutForGood bool                  // to those of every question
 }
 
 // NodeTargets lists nodes that may take pods: initialized ones first, the

@@ -107,7 +107,7 @@ func (b *pricing) cheapest(l *Load) (bitset.Set, []int) {
 	return out, kinds
 }
 
-// instanceTypesOf lists the instance types of the options that a load may have whatever its
+// kindsOf lists the instance types of the options that a load may have whatever its
 // size, by their first options. Loads of pods of one lot may mostly have the
 // same.
 func (b *poolOptions) kindsOf(options bitset.Set, l *Load) []int {

@@ -13,7 +13,7 @@ import (
 type Lot struct {
 	options bitset.Set
 	front   []int // see newLot
-	kinds   kinds // of what loads were last found to be able to have, see instanceTypesOf
+	kinds   kinds // of what loads were last found to be able to have, see kindsOf
 	Counted bool  // scratch of useful
 }
 
