@@ -258,9 +258,9 @@ func TestIAMCheck(t *testing.T) {
 	}{
 		"all that it needs": {more: simulates, says: []string{"role arn:aws:iam::123456789012:role/prod-karpenter of these credentials, since the controller's is not known, simulated by IAM: ", " allowed, 0 missing, 0 unknown\n"}},
 		"what it can do without": {more: simulates, without: []string{"ReadPrices"}, exit: 1,
-			says: []string{"missing: pricing:GetProducts (statement ReadPrices): no policy of the role allows it\n  without it: prices of the release's built-in table hold"}},
+			says: []string{"missing: pricing:GetProducts (statement ReadPrices): no policy of the role allows it\n  without it: the built-in prices of the release are used"}},
 		"what it cannot": {more: simulates, without: []string{"ReadPrices", "EndOwned"}, exit: 2,
-			says: []string{"missing: ec2:TerminateInstances on arn:aws:ec2:us-east-1:123456789012:instance/example (statement EndOwned)", "go on running and costing"}},
+			says: []string{"missing: ec2:TerminateInstances on arn:aws:ec2:us-east-1:123456789012:instance/example (statement EndOwned)", "keep running and cost money"}},
 		"another role":                    {more: simulates, args: []string{"--role=KarpenterNodeRole-prod"}, exit: 0, says: []string{"role arn:aws:iam::123456789012:role/KarpenterNodeRole-prod, simulated by IAM"}},
 		"without the right to simulate":   {exit: 1, says: []string{"unknown: ec2:TerminateInstances (statement EndOwned): the cluster has no instance yet to try it on", "unknown: ec2:DeleteLaunchTemplate (statement EndOwned): it can only be simulated", "tried by reads and dry runs", ", 0 missing, "}},
 		"without it, and a right missing": {without: []string{"ReadEC2"}, exit: 2, says: []string{"missing: ec2:DescribeSubnets (statement ReadEC2): ", "is not authorized to perform"}},
