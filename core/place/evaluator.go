@@ -179,10 +179,11 @@ func (d *evaluator) begin(q Question) *run {
 			Dims: old.Dims, Targets: old.Targets, FirstLaunch: old.FirstLaunch, Candidates: old.Candidates, Held: map[string]bool{},
 			Asked: &scheduling.Asked{LaunchNone: q.Below == 0, Why: q.Why, Known: &d.known},
 		},
-		snapshot: d.ground.snapshot, options: d.ground.options, avoided: old.avoided,
-		podClasses: map[string]*demand.PodClass{}, question: &question{Question: q, evaluator: d},
+		snapshot: d.ground.snapshot, options: d.ground.options,
+		question: &question{Question: q, evaluator: d},
 	}
 	r.scheduler.Index.Sets, r.intake.here = old.scheduler.Index.Sets, old.intake.here
+	r.classes.known = map[string]*demand.PodClass{}
 	r.connect()
 	p := r.problem()
 	p.Twins = &d.twins
@@ -288,7 +289,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 		}
 		k := d.podClasses[g.Shape]
 		k.Depth = 0
-		r.podClasses[g.PodClass.Text] = g.PodClass
+		r.classes.known[g.PodClass.Text] = g.PodClass
 		for _, lv := range k.Levels {
 			lv.Begin(view.Rules(k.rules[lv]), r.FirstLaunch)
 		}

@@ -126,7 +126,7 @@ func older(a, b demand.WaitingPod) int {
 // there.
 func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	for _, g := range in.run.Waiting {
-		g.PodClass = in.run.podClassOf(g.Shape)
+		g.PodClass = in.run.classes.of(g.Shape)
 		g.PodClass.Groups = append(g.PodClass.Groups, g)
 	}
 	running := in.running(s)

@@ -42,7 +42,7 @@ func (r *run) inFlightAs(launch int, options bitset.Set) *feasibility.InFlight {
 // options.
 func (r *run) reopen(s *scheduling.Target, launch int, options bitset.Set) {
 	s.InFlight = r.inFlightAs(launch, options)
-	for _, k := range r.podClasses {
+	for _, k := range r.classes.known {
 		for _, lv := range k.Levels {
 			if s.ID < len(lv.Allowed) {
 				lv.Allowed[s.ID] = 0

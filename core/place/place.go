@@ -112,18 +112,17 @@ func (r *run) search() {
 // run is one call of Place.
 type run struct {
 	*scheduling.Places
-	snapshot   *cluster.Snapshot
-	options    Options
-	pods       int // that wait, or must leave their nodes
-	podClasses map[string]*demand.PodClass
-	avoided    [][]constraint.Taint // of places that ask pods to stay away
-	question   *question            // nil unless it is one of many about the same snapshot, see Ground
-	out        Result
+	snapshot *cluster.Snapshot
+	options  Options
+	pods     int       // that wait, or must leave their nodes
+	question *question // nil unless it is one of many about the same snapshot, see Ground
+	out      Result
 	parts
 }
 
 // parts are what does the steps of a run. Each works on the run, and has what only it needs.
 type parts struct {
+	classes     podClasses
 	scheduler   scheduling.Scheduler
 	provisioner *provisioning.Provisioner
 	replays     replayer
@@ -139,7 +138,7 @@ type parts struct {
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		Places:   &scheduling.Places{Dims: amount.Of(pods), Waiting: groupByShape(pods), Board: topology.NewBoard(), Held: map[string]bool{}},
-		snapshot: s, options: o, pods: len(pods), podClasses: map[string]*demand.PodClass{},
+		snapshot: s, options: o, pods: len(pods),
 	}
 	r.scheduler.Index.Sets = map[string][]*demand.OfferingSet{}
 	ready := o.readyFor(s)
@@ -160,6 +159,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r.connect()
 	r.provisioner = provisioning.New(r.problem(), r.Values)
 	r.provisioner.Reserved.Count(s)
+	r.classes = podClasses{board: r.Board, options: &r.options, known: map[string]*demand.PodClass{}}
 	r.recordAvoided()
 	r.intake.setUpBoard(s)
 	r.replays.recordHeld(s)
@@ -215,7 +215,7 @@ func (r *run) stillWaiting() int {
 func (r *run) recordAvoided() {
 	note := func(taints []constraint.Taint) {
 		if feasibility.Avoided(taints, nil) {
-			r.avoided = append(r.avoided, taints)
+			r.classes.avoided = append(r.classes.avoided, taints)
 		}
 	}
 	for _, b := range r.Candidates {

@@ -10,32 +10,40 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// podClassOf returns the pod class of a shape.
-func (r *run) podClassOf(s *cluster.Shape) *demand.PodClass {
+// podClasses knows the classes of pods whose rules are the same.
+type podClasses struct {
+	board   *topology.Board // that rules are declared on
+	options *Options
+	avoided [][]constraint.Taint // of places that ask pods to stay away
+	known   map[string]*demand.PodClass
+}
+
+// of returns the pod class of a shape.
+func (c *podClasses) of(s *cluster.Shape) *demand.PodClass {
 	text := demand.RulesText(s)
-	k, known := r.podClasses[text]
+	k, known := c.known[text]
 	if !known {
-		k = r.newPodClass(s)
+		k = c.newPodClass(s)
 		k.Text = text
-		r.podClasses[text] = k
+		c.known[text] = k
 	}
 	return k
 }
 
-func (r *run) newPodClass(s *cluster.Shape) *demand.PodClass {
+func (c *podClasses) newPodClass(s *cluster.Shape) *demand.PodClass {
 	k := &demand.PodClass{Shape: s, Ports: s.Ports}
 	for _, v := range s.Volumes {
 		if v.Claim != "" {
 			k.Shared = append(k.Shared, v)
 		}
 	}
-	preferences := r.counting(s)
-	k.Hold(r.newLevels(s, preferences))
+	preferences := c.counting(s)
+	k.Hold(c.newLevels(s, preferences))
 	k.ByPreferences[demand.AllPreferences] = k.Levels
-	for which := demand.NotOfHosts; r.options.asked && which <= demand.NoPreferences; which++ {
+	for which := demand.NotOfHosts; c.options.asked && which <= demand.NoPreferences; which++ {
 		k.ByPreferences[which] = k.Levels
 		if left := which.Of(preferences); len(left) < len(preferences) {
-			k.ByPreferences[which] = r.newLevels(s, left)
+			k.ByPreferences[which] = c.newLevels(s, left)
 		}
 	}
 	return k
@@ -43,23 +51,23 @@ func (r *run) newPodClass(s *cluster.Shape) *demand.PodClass {
 
 // newLevels makes a level for each of the preferences that has given way, and one
 // before that.
-func (r *run) newLevels(s *cluster.Shape, preferences []demand.Preference) []*demand.Level {
+func (c *podClasses) newLevels(s *cluster.Shape, preferences []demand.Preference) []*demand.Level {
 	out := make([]*demand.Level, len(preferences)+1)
 	for gone := range out {
-		out[gone] = r.newLevel(s, preferences[gone:])
+		out[gone] = c.newLevel(s, preferences[gone:])
 		out[gone].Gone = preferences[:gone]
 	}
 	return out
 }
 
 // avoidable reports whether some place asks pods of the shape to stay away.
-func (r *run) avoidable(s *cluster.Shape) bool {
-	return slices.ContainsFunc(r.avoided, func(taints []constraint.Taint) bool { return feasibility.Avoided(taints, s.Tolerations) })
+func (c *podClasses) avoidable(s *cluster.Shape) bool {
+	return slices.ContainsFunc(c.avoided, func(taints []constraint.Taint) bool { return feasibility.Avoided(taints, s.Tolerations) })
 }
 
 // newLevel makes the preferences that are left hold like requirements. Of preferences
 // for nodes only the heaviest that is left does.
-func (r *run) newLevel(s *cluster.Shape, left []demand.Preference) *demand.Level {
+func (c *podClasses) newLevel(s *cluster.Shape, left []demand.Preference) *demand.Level {
 	stand := *s
 	lv := &demand.Level{Wants: &stand}
 	rules := topology.Preference{Shape: s}
@@ -87,17 +95,17 @@ func (r *run) newLevel(s *cluster.Shape, left []demand.Preference) *demand.Level
 			stand.NodeTerms = feasibility.Cross(s.NodeTerms, []constraint.Requirements{w.Term})
 		}
 	}
-	lv.Rules = r.Board.Rules(rules)
+	lv.Rules = c.board.Rules(rules)
 	return lv
 }
 
 // counting lists the preferences that count.
-func (r *run) counting(s *cluster.Shape) []demand.Preference {
+func (c *podClasses) counting(s *cluster.Shape) []demand.Preference {
 	out := demand.PreferencesOf(s)
-	if r.options.Preferences != nil {
-		out = r.options.Preferences(s).Of(out)
+	if c.options.Preferences != nil {
+		out = c.options.Preferences(s).Of(out)
 	}
-	if r.avoidable(s) {
+	if c.avoidable(s) {
 		out = append(out, demand.Preference{Avoid: true})
 	}
 	return out
