@@ -12,8 +12,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Dims is what some pods ask for in amounts: resources, and volumes to be
-// attached by each driver. Amounts are vectors over them.
+// Dims names what some pods request in amounts: resources, and volumes that each driver attaches. Every
+// vector has one number for each of them.
 type Dims struct {
 	Resources []string
 	Drivers   []string // sorted; their positions follow
@@ -31,8 +31,8 @@ const (
 // unbounded is what there is of something that nothing limits.
 const unbounded = int64(1) << 40
 
-// Beyond is more than any instance has of anything, a pebibyte of memory say: a pod that asks for
-// more asks for as much, and is not where there is less.
+// Beyond is more than any instance has of anything: a pebibyte of memory, for example. A larger request
+// counts as this much, so that such a pod fits nowhere.
 const Beyond = int64(1) << 50
 
 // Of returns what the pods ask for.
@@ -64,8 +64,7 @@ func Of(pods []cluster.Pod) Dims {
 // Len is how many numbers a vector has.
 func (d Dims) Len() int { return len(d.Resources) + len(d.Drivers) }
 
-// Need is what one pod of the shape asks for, volumes that it shares with others
-// aside.
+// Need is what one pod of the shape requests, without volumes that several pods may share.
 func (d Dims) Need(s *cluster.Shape) []int64 {
 	out := make([]int64, d.Len())
 	for i, name := range d.Resources {
@@ -85,7 +84,7 @@ func (d Dims) Driver(name string) (at int, known bool) {
 	return len(d.Resources) + at, known
 }
 
-// Vector is what a place has; a driver that it does not name has no limit.
+// Vector is what a node or instance has. A driver that attachable does not name has no limit.
 func (d Dims) Vector(r quantity.Resources, attachable []cluster.Attachable) []int64 {
 	out := make([]int64, d.Len())
 	for i, name := range d.Resources {
@@ -102,7 +101,7 @@ func (d Dims) Vector(r quantity.Resources, attachable []cluster.Attachable) []in
 	return out
 }
 
-// Fits reports whether there is enough of all that is needed.
+// Fits reports whether need fits in free.
 func Fits(free, need []int64) bool {
 	for i, v := range need {
 		if v > free[i] && v > 0 {

@@ -23,7 +23,8 @@ func Take(free, need []int64, n int64) {
 	}
 }
 
-// Value is what an amount is worth; negative amounts are worth nothing.
+// Value is what an amount is worth, where worth is that of one unit of each resource. Negative amounts
+// are worth nothing.
 func Value(worth []float64, amount []int64) float64 {
 	sum := 0.0
 	for i, w := range worth {
@@ -32,7 +33,7 @@ func Value(worth []float64, amount []int64) float64 {
 	return sum
 }
 
-// Covers reports whether there is at least as much of everything in a.
+// Covers reports whether a has at least as much of everything as b.
 func Covers[T cmp.Ordered](a, b []T) bool {
 	for i, v := range b {
 		if a[i] < v {
@@ -42,7 +43,7 @@ func Covers[T cmp.Ordered](a, b []T) bool {
 	return true
 }
 
-// Share is the part of what is needed that is free, of what is scarcest.
+// Share is the part of need that is free, of the scarcest resource; 1 if all of it is, or if free is nil.
 func Share(free, need []int64) float64 {
 	out := 1.0
 	for i, v := range need {
@@ -53,7 +54,7 @@ func Share(free, need []int64) float64 {
 	return out
 }
 
-// Positive is the amounts as numbers, those below zero as zero.
+// Positive converts amounts to floating-point numbers, those below zero to zero.
 func Positive(amounts []int64) []float64 {
 	out := make([]float64, len(amounts))
 	for i, v := range amounts {

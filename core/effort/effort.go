@@ -7,10 +7,10 @@ type Count struct {
 	Steps     int64
 	Most      int64 // 0: no bound
 	Exhausted bool  // all of them are used up
-	Known     bool  // the answer is known already, and nothing more is to be done
+	Known     bool  // the answer is known, and the search may end
 }
 
-// Spent counts steps and reports whether the search is to end.
+// Spent counts steps, and reports whether the search must end.
 func (c *Count) Spent(steps int64) bool {
 	c.Steps += steps
 	if c.Most > 0 && c.Steps >= c.Most {
