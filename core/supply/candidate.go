@@ -17,13 +17,13 @@ import (
 type Candidate struct {
 	pricing
 	At        int                 // position among the candidates
-	Like      *Candidate          // an earlier pool with the same options for the same price, or itself, in a question; see Twin
-	valued    int                 // Valuation.valued when yields were last set for all that are like it
+	Like      *Candidate          // in a question: an earlier pool with the same options at the same cost, or this one; see Twin
+	valued    int                 // Valuation.Valued when yields were last set for all pools that are like it
 	Lots      map[string]*Lot     // by options
 	LastLot   *Lot                // the one asked for last
 	setText   []byte              // kept for its memory
 	choices   map[string]*Choices // by what launches leave open
-	Regions   *Regions            // of options that are the same to all that are launched for
+	Regions   *Regions            // of options that are equal for all groups that instances are launched for
 	regionsOf map[string]*Regions // by keys, see RegionsBy
 	Kits      *Regions            // of options with which the same daemon pods come
 	inDomain  map[int][]int32     // by topology key and option: the domain
@@ -37,32 +37,32 @@ type poolOptions struct {
 	ready  *Ready  // what was prepared of pools
 	number int     // of the pool among them
 	marks  []bool  // by instance type: see kindMarks
-	ofKind [][]int // see optionsOf
+	ofKind [][]int // by instance type: see optionsOf
 }
 
 // instances is what instances of the pool leave to pods.
 type instances struct {
 	poolOptions
 	Free    [][]int64  // by instance type; nil where daemon pods alone are too much
-	Whole   [][]int64  // likewise, with cpu beyond what an instance type can use for ever; nil: the same
+	Whole   [][]int64  // likewise, with the cpu that sustained takes off; nil: the same
 	Credits []*credit  // by instance type; nil where none has any
 	sizes   *Sizes     // nil: none is too large
 	large   bitset.Set // options that are too large for the cluster; nil: none are
 	cramped bitset.Set // options that leave less to pods than the floor asks for; nil: none do
 }
 
-// obtainable is what can be had of them now.
+// obtainable says which options can be launched now.
 type obtainable struct {
 	instances
 	AvailableNow bitset.Set
 	WithinLimits bitset.Set               // the options that the pool's limits still allow
 	Remaining    *limits                  // of the pool's limits; nil where it has none
-	Constraints  []feasibility.Constraint // what the limits are in the way of
+	Constraints  []feasibility.Constraint // what is left of the limits, as constraints; kept for core/place
 	Risky        bool                     // some spot offerings are likely to be interrupted
 	Limited      bool                     // there are so many instances of some options only
 }
 
-// pricing is what they cost, and what they yield for it.
+// pricing says what options cost, and what they yield for it.
 type pricing struct {
 	obtainable
 	Valuation *Valuation
@@ -73,7 +73,7 @@ type pricing struct {
 	alike     [][]int                   // options by instance type and cost, see classes
 	wares     map[string][]bound.Column // see ColumnsOf
 	Yield     []float64                 // by option: worth of what it holds per cost, at most about 1
-	borrowed  bool                      // yield is another pool's, and not to be written
+	borrowed  bool                      // Yield belongs to another pool, and must not be written
 	ByYield   []int                     // options by falling yield
 }
 
@@ -87,15 +87,15 @@ type Ask struct {
 
 // Way is one of the pod's alternatives.
 type Way struct {
-	Options bitset.Set // those that can be had now
+	Options bitset.Set // those that the alternative allows, available or not
 	Term    feasibility.Term
 	Lot     *Lot
 	first   int  // the option launched first for one pod alone
 	Barred  bool // minValues cannot be kept
 }
 
-// NewCandidate returns the pool as it is before anything is launched from it: number says which of those prepared it is,
-// and sizes which instances are too large, nil for none.
+// NewCandidate returns the pool as it is before anything is launched from it. The number is its position among the pools
+// that ready knows; z says which instances are too large, and is nil where none is.
 func NewCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, z *Sizes) *Candidate {
 	first := ready.pools[number].outset.Get(func() *outset { return outsetOf(p) })
 	b := &Candidate{}
@@ -121,10 +121,10 @@ func NewCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, 
 	return b
 }
 
-// sustained takes off the cpu that an instance type can use for a while only: pods ask for
-// what they use all the time, and beyond it such instances are throttled or
-// billed for more than their price. It stays where that bill is known and the
-// pool has no other instances. Of instance types that are a last resort nothing is left.
+// sustained takes off the cpu that an instance type can only use for a while. Pods request what they use
+// all the time; beyond what it can sustain, such an instance is throttled, or billed for more than its
+// price. The cpu stays where that bill is known and the pool has no other instances. Of instance types
+// that are a last resort, nothing is left.
 func (b *obtainable) sustained() {
 	others := b.offersSteady()
 	for k := range b.Free {
@@ -147,8 +147,7 @@ func (b *obtainable) sustained() {
 	}
 }
 
-// wouldDoWhole reports whether an instance has room for one pod once that cpu is
-// terminated.
+// wouldDoWhole reports whether an instance has room for one pod with the cpu that sustained took off.
 func (b *obtainable) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
 	return b.Whole != nil && slices.ContainsFunc(terms, func(t feasibility.Term) bool {
 		for i := t.Options.Next(0); i >= 0; i = t.Options.Next(i + 1) {
@@ -160,7 +159,8 @@ func (b *obtainable) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
 	})
 }
 
-// Unleash gives that back, because some pods can have no other instance.
+// Unleash gives back what sustained took off, because some pods fit on no other instance. It reports
+// whether there was anything to give back.
 func (b *Candidate) Unleash() bool {
 	if b.Whole == nil {
 		return false
@@ -186,8 +186,8 @@ func (b *obtainable) Narrow() {
 	}
 }
 
-// NewAsk finds how pods that want this of nodes, and need so much each, may use the pool. Strict
-// ones keep off pools whose taints ask for it.
+// NewAsk finds out how pods may use the pool. They want this of nodes, and need so much each. With strict
+// set, they stay away from a pool with a PreferNoSchedule taint.
 func (b *Candidate) NewAsk(wants *cluster.Shape, need []int64, strict bool) *Ask {
 	out := &Ask{need: need}
 	if strict && feasibility.Avoided(b.Taints, wants.Tolerations) {
@@ -207,7 +207,7 @@ func (b *Candidate) NewAsk(wants *cluster.Shape, need []int64, strict bool) *Ask
 		return b.NewAsk(wants, need, strict)
 	}
 	if b.Cost == nil && b.Valuation.Worth != nil && len(out.Ways) > 0 {
-		b.Value() // in a question, none asked the pool before
+		b.Value() // in a question, the pool was not asked before
 	}
 	b.Rate(out)
 	return out
@@ -257,8 +257,8 @@ func (a *Ask) Joins(option int, custom constraint.Requirements) (*Way, bool) {
 	return nil, false
 }
 
-// Bears reports whether the daemon pods of an instance type let the pods of the load be
-// beside them, and these each other.
+// Bears reports whether the daemon pods of an instance type may share an instance with the pods of the
+// load, and these with each other.
 func (b *pricing) Bears(l *Load, kind int) bool {
 	if slices.Equal(b.Kinds[kind].Pods, b.Kinds[b.Options[l.Option].Kind].Pods) {
 		return true
@@ -283,8 +283,8 @@ func (b *pricing) Bring(host *topology.Host, kind int) {
 	}
 }
 
-// FirstHaving returns the option launched first, of those that pods which belong together share, that has
-// room for all of them and that the pool's limits still allow, or -1.
+// FirstHaving returns the first option that co-located pods share, that has room for all of them, and that the
+// pool's limits still allow, or -1. Options are in the order of launching.
 func (b *obtainable) FirstHaving(w *Way, shared bitset.Set, sum []int64) int {
 	if w.Barred || shared == nil {
 		return -1
@@ -297,8 +297,8 @@ func (b *obtainable) FirstHaving(w *Way, shared bitset.Set, sum []int64) int {
 	return -1
 }
 
-// FirstWithin returns the option launched first for one pod that needs so much and that
-// the pool's limits still allow, or -1.
+// FirstWithin returns the first option, in the order of launching, that has room for one pod that needs so
+// much and that the pool's limits still allow, or -1.
 func (b *obtainable) FirstWithin(w *Way, need []int64) int {
 	for i := w.first; i >= 0; i = w.Options.Next(i + 1) {
 		if b.WithinLimits.Has(i) && amount.Fits(b.Free[b.Options[i].Kind], need) {
@@ -315,7 +315,7 @@ type Saved struct {
 	limits                     *limits
 }
 
-// Saved is the pool as it is now, to be restored.
+// Saved keeps what the pool has now, for Restore.
 func (b *Candidate) Saved() Saved {
 	return Saved{b.AvailableNow.Clone(), b.WithinLimits.Clone(), b.Free, b.Whole, b.Remaining}
 }

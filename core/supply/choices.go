@@ -12,11 +12,10 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Choices is what a launch says of the options that it leaves open. Hundreds
-// of launches of a pool mostly leave one of a few sets open, so it is written
-// down once for each. Not to be written.
+// Choices is what a launch says of the options that it leaves open. Hundreds of launches from a pool mostly
+// leave one of a few sets open, so that it is computed once for each set. It must not be written.
 type Choices struct {
-	Kinds              []int              // cheapest first
+	Kinds              []int              // instance types, cheapest first
 	Free               []int64            // for pods, whichever instance type it becomes
 	Daemons            quantity.Resources // of daemon pods, on every instance type at least
 	names, Zones, ways constraint.Set
@@ -25,8 +24,7 @@ type Choices struct {
 	reserved           int      // the first option, where instances of each are taken from the same reservation; else -1
 }
 
-// ChoicesOf returns what is to be said of these options, which are of these
-// instance types.
+// ChoicesOf returns the Choices of these options, which are of these instance types.
 func (b *Candidate) ChoicesOf(options bitset.Set, kinds []int) *Choices {
 	b.setText = AppendSet(b.setText[:0], options)
 	c := b.choices[string(b.setText)]
@@ -63,10 +61,10 @@ type facet struct {
 	options bitset.Set
 }
 
-// aspects are what options of a pool differ in beside their instance types.
+// aspects is what options of a pool differ in besides their instance types: zone, capacity type, architecture.
 type aspects struct{ zones, payments, archs facets }
 
-// aspects are not to be written.
+// aspects returns those of the pool's options. They must not be written.
 func (b *poolOptions) aspects() *aspects {
 	return b.ready.pools[b.number].aspects.Get(func() *aspects {
 		out := &aspects{}
@@ -82,7 +80,7 @@ func (b *poolOptions) aspects() *aspects {
 	})
 }
 
-// with notes the value of an option, of so many.
+// with adds an option with this value to the facets; options is how many there are.
 func (f facets) with(value string, option, options int) facets {
 	at := slices.IndexFunc(f, func(x facet) bool { return x.value == value })
 	if at < 0 {
@@ -125,7 +123,7 @@ func (b *poolOptions) leastDaemons(kinds []int) quantity.Resources {
 	return out
 }
 
-// runnersUp returns the next two instance types with what speaks against them.
+// runnersUp returns the next two instance types, with the reason why each was not chosen.
 func (b *poolOptions) runnersUp(options bitset.Set) []plan.Choice {
 	var out []plan.Choice
 	for _, i := range b.next(options) {
@@ -134,7 +132,7 @@ func (b *poolOptions) runnersUp(options bitset.Set) []plan.Choice {
 	return out
 }
 
-// next returns the first options of the two instance types behind the first instance type.
+// next returns the first option of each of the two instance types after the first one.
 func (b *poolOptions) next(options bitset.Set) []int {
 	first := options.Next(0)
 	seen := []int{b.Options[first].Kind}
@@ -148,8 +146,8 @@ func (b *poolOptions) next(options bitset.Set) []int {
 	return out
 }
 
-// whyNot says what speaks against an offering that costs so much more than the
-// best one beside their prices.
+// whyNot says why an offering was not chosen that costs so much more than the best one, besides the
+// difference of their prices.
 func whyNot(o, best *cluster.Offering, more quantity.MicroUSDPerHour) string {
 	switch {
 	case best.Option == cluster.Reserved && o.Option != cluster.Reserved:
@@ -167,8 +165,7 @@ func whyNot(o, best *cluster.Offering, more quantity.MicroUSDPerHour) string {
 // same reports whether two instance types are one in the catalogue.
 func (b *poolOptions) same(x, y int) bool { return b.Kinds[x].Of == b.Kinds[y].Of }
 
-// firstParts is firstKinds where instance types are parted: all parts of an instance type count as
-// one.
+// firstParts is FirstKinds for a pool with several parts of some instance type: all parts of one count as one.
 func (b *poolOptions) firstParts(options bitset.Set, needed map[int]bool) []int {
 	admitted, seen := map[int]bool{}, b.kindMarks()
 	for k := range needed {
@@ -189,10 +186,10 @@ func (b *poolOptions) firstParts(options bitset.Set, needed map[int]bool) []int 
 	return out
 }
 
-// Closed narrows what a launch leaves open until nothing but that is asked for:
-// instance types, zones and capacity types are each listed by themselves, and all of them
-// together may also be a part of an instance type that is not meant, with less room. Then
-// the zone, and if need be the capacity type, is the one of the first option.
+// Closed narrows what a launch leaves open until the request asks for nothing else. A request lists instance
+// types, zones and capacity types separately, so that together they may also name another part of an instance
+// type, with less room. Then only the zone of the first option stays and, where that is not enough, only its
+// capacity type.
 func (b *poolOptions) Closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	for _, f := range []facets{b.aspects().zones, b.aspects().payments} {
 		first := options.Next(0)

@@ -11,22 +11,21 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// credit is how an instance type that bursts may be used beyond what it can do for ever:
-// by surplus credits, which are billed by use. What pods ask for counts as what
-// they use.
+// credit says how a burstable instance type may use more cpu than it can sustain: with surplus credits, which
+// are billed by use. Pods count as using what they request.
 type credit struct {
 	whole   []int64 // for pods, with all the cpu there is
 	lasting int64   // cpu for pods without credits; below zero where daemon pods alone need some
 	price   float64 // micro dollars an hour for a thousandth of a core
 }
 
-// bursts reports whether instances of the instance type cannot use all their cpu for ever.
+// bursts reports whether instances of the instance type cannot use all their cpu all the time.
 func bursts(instanceType *cluster.InstanceType) bool {
 	return instanceType.Sustained != 0 && instanceType.Sustained < instanceType.Capacity.CPU
 }
 
-// offersSteady reports whether an instance can be had now that neither bursts nor
-// is a last resort.
+// offersSteady reports whether an option is available now whose instance type neither bursts nor is a last
+// resort.
 func (b *obtainable) offersSteady() bool {
 	for i := b.AvailableNow.Next(0); i >= 0; i = b.AvailableNow.Next(i + 1) {
 		instanceType := b.InstanceType(b.Options[i])
@@ -37,7 +36,7 @@ func (b *obtainable) offersSteady() bool {
 	return false
 }
 
-// recordCredit notes the credits of an instance type that has any.
+// recordCredit records the credits of an instance type that has any.
 func (b *instances) recordCredit(k int) {
 	instanceType := b.InstanceTypeAt(k)
 	if !bursts(instanceType) || instanceType.Surplus <= 0 {
@@ -53,7 +52,7 @@ func (b *instances) recordCredit(k int) {
 	}
 }
 
-// creditOf is what surplus credits are for instances of the type; nil where it has none.
+// creditOf returns the credits of the instance type; nil where it has none.
 func (b *instances) creditOf(kind int) *credit {
 	if b.Credits == nil {
 		return nil
@@ -70,8 +69,8 @@ func (b *instances) WholeCPU(kind int) (cpu int64, ok bool) {
 	return c.whole[amount.CPU], true
 }
 
-// Surplus is what credits for so much on an instance of the type cost, with those
-// that its daemon pods use.
+// Surplus is what surplus credits cost when pods on an instance of the type use so much, including those for
+// its daemon pods.
 func (b *instances) Surplus(kind int, used []int64) float64 {
 	c := b.creditOf(kind)
 	if c == nil {
@@ -80,12 +79,12 @@ func (b *instances) Surplus(kind int, used []int64) float64 {
 	return float64(float64(max(0, used[amount.CPU]-c.lasting)) * c.price)
 }
 
-// quarters are how much of what an instance type has beyond lasting is offered together with
-// it: an instance with a few credits may be the cheapest where one with all of
-// them is not.
+// quarters says how much cpu beyond the lasting one a batch may use, in quarters: an instance with a few
+// credits may be the cheapest where one with all of them is not.
 var quarters = [...]int64{4, 2, 1, 0}
 
-// Grades is what instances of the instance type may be filled with, in a batch.
+// Grades returns the amounts that instances of the type may be filled to in a batch: with surplus credits, one for
+// each of quarters.
 func (b *instances) Grades(kind int) [][]int64 {
 	c := b.creditOf(kind)
 	if c == nil {
@@ -101,17 +100,16 @@ func (b *instances) Grades(kind int) [][]int64 {
 	return out
 }
 
-// CostFor is the cost of an option for what is on the instance: costs counts a
-// full one.
+// CostFor is the price of an option with the credits that pods on the instance use. Price counts those of a
+// full instance.
 func (b *pricing) CostFor(option int, sum []int64) float64 {
 	kind := b.Options[option].Kind
 	return b.Price[option] - b.Surplus(kind, b.Free[kind]) + b.Surplus(kind, sum)
 }
 
-// WithCredits is listed with what surplus credits make of it: an instance type that the
-// load is too much for without credits is left open where it is cheapest with
-// them, and closed where it would be launched, since its price is lower, before
-// one that costs less.
+// WithCredits is listed, with surplus credits counted. An instance type that holds the load only with credits
+// is left open where it is the cheapest with them. One is left out where its credits make it more expensive
+// than a later one: it would be launched first, because its price is lower.
 func (b *pricing) WithCredits(l *Load) (bitset.Set, []int) {
 	options, kinds := b.listed(l)
 	if b.Credits == nil || b.Varied {
@@ -130,7 +128,7 @@ func (b *pricing) WithCredits(l *Load) (bitset.Set, []int) {
 	return open, kinds
 }
 
-// byCredit adds the options before the first that hold the load by credits.
+// byCredit adds the options before the first one that hold the load with credits.
 func (b *pricing) byCredit(l *Load, options bitset.Set) {
 	all, first := b.Together(l), options.Next(0)
 	for i := all.Next(0); i >= 0 && i < first; i = all.Next(i + 1) {
@@ -141,8 +139,7 @@ func (b *pricing) byCredit(l *Load, options bitset.Set) {
 	}
 }
 
-// inOrder removes what uses credits and costs more, by them, than an option
-// behind it.
+// inOrder removes options that use credits and, with these, cost at least as much as a later option.
 func (b *pricing) inOrder(options bitset.Set, sum []int64) {
 	var list []int
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
@@ -159,14 +156,14 @@ func (b *pricing) inOrder(options bitset.Set, sum []int64) {
 	}
 }
 
-// ChoiceFor is choice of the option for what is to be on the instance.
+// ChoiceFor is Choice with the credits that pods on the instance use.
 func (b *instances) ChoiceFor(option int, sum []int64) plan.Choice {
 	out := b.Choice(option, "")
 	out.Beside += quantity.MicroUSDPerHour(b.Surplus(b.Options[option].Kind, sum))
 	return out
 }
 
-// RunnersUpFor are the runners-up with the credits that the load would use.
+// RunnersUpFor returns the runners-up with the credits that the load would use.
 func (b *instances) RunnersUpFor(open *Choices, options bitset.Set, sum []int64) []plan.Choice {
 	first := options.Next(0)
 	if b.Credits == nil || !slices.ContainsFunc(open.Kinds, func(k int) bool { return b.Surplus(k, sum) > 0 }) {

@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// limits is what a pool may still own.
+// limits is what the limits of a pool still allow.
 type limits struct {
 	Left  []quantity.Extended // of each limited resource
 	Nodes *int64
@@ -89,7 +89,7 @@ func (l *limits) GiveBack(capacity quantity.Resources) {
 	}
 }
 
-// noLarger reports whether a costs no more of the limited resources than b.
+// noLarger reports whether a takes no more of the limited resources than b.
 func (l *limits) noLarger(a, b quantity.Resources) bool {
 	for _, e := range l.Left {
 		if a.Get(e.Name) > b.Get(e.Name) {
@@ -99,8 +99,8 @@ func (l *limits) noLarger(a, b quantity.Resources) bool {
 	return true
 }
 
-// LimitCost is what an instance of the type counts for what it takes of the pool's
-// limits, see Valuation.LimitCost.
+// LimitCost is what counts as the cost of what an instance of the type takes of the pool's limits; see
+// Valuation.LimitCost.
 func (b *pricing) LimitCost(kind int) float64 {
 	if b.Remaining == nil || b.Valuation.LimitCost <= 0 {
 		return 0
@@ -108,7 +108,7 @@ func (b *pricing) LimitCost(kind int) float64 {
 	return float64(b.Valuation.LimitCost * b.Remaining.share(b.InstanceTypeAt(kind).Capacity))
 }
 
-// thrifty adds that to prices.
+// thrifty adds LimitCost to prices.
 func (b *pricing) thrifty(prices []float64) []float64 {
 	if b.Remaining == nil || b.Valuation.LimitCost <= 0 {
 		return prices
@@ -120,8 +120,8 @@ func (b *pricing) thrifty(prices []float64) []float64 {
 	return out
 }
 
-// share is which part of what there was at the beginning such an instance takes,
-// of all that is limited together.
+// share is the part of what was left at the beginning that such an instance takes, added up over all that is
+// limited.
 func (l *limits) share(capacity quantity.Resources) float64 {
 	sum := 0.0
 	for _, e := range l.First.Left {
@@ -133,12 +133,12 @@ func (l *limits) share(capacity quantity.Resources) float64 {
 	return sum
 }
 
-// Used reports whether instances were launched that count.
+// Used reports whether less is left than at the beginning.
 func (l *limits) Used() bool {
 	return !slices.Equal(l.Left, l.First.Left) || l.Nodes != nil && *l.Nodes != *l.First.Nodes
 }
 
-// HeldBack reports whether limits forbid some instance for pods that want this and need so much.
+// HeldBack reports whether limits forbid an instance that has room for pods that want this and need so much.
 func (b *obtainable) HeldBack(wants *cluster.Shape, need []int64) bool {
 	if wants.Unable != "" {
 		return false

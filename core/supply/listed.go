@@ -83,8 +83,8 @@ func (b *poolOptions) keepKinds(options bitset.Set, kinds []int) {
 	}
 }
 
-// cheapest is listed for a pool with neither limits nor minValues, where no rule
-// looks at daemon pods: what holds the load, of the first instance types that do.
+// cheapest is listed for a pool without limits and minValues, where no rule looks at daemon pods: the options
+// that hold the load, of the first instance types that do.
 func (b *pricing) cheapest(l *Load) (bitset.Set, []int) {
 	all, out := b.Together(l), bitset.New(len(b.Options))
 	sorted := b.kindsOf(all, l)
@@ -107,9 +107,8 @@ func (b *pricing) cheapest(l *Load) (bitset.Set, []int) {
 	return out, kinds
 }
 
-// kindsOf lists the instance types of the options that a load may have whatever its
-// size, by their first options. Loads of pods of one lot may mostly have the
-// same.
+// kindsOf lists the instance types of the options that a load may have whatever its size, in the order of their
+// first options. Loads with pods of one lot mostly have the same list, so that the lot keeps the last one.
 func (b *poolOptions) kindsOf(options bitset.Set, l *Load) []int {
 	known := &l.Parts[0].Way.Lot.kinds
 	if known.options != nil && slices.Equal(known.options, options) {
@@ -148,9 +147,8 @@ func (b *obtainable) modest(options bitset.Set) bitset.Set {
 	return out
 }
 
-// stable keeps the options with which the same daemon pods come as with the
-// first, of those that rules about other pods look at: with others left open
-// it would not be known which may be where.
+// stable keeps the options that bring the same daemon pods as the first one, of those that rules about other
+// pods look at. With others left open, it would not be known which pods may be where.
 func (b *pricing) stable(options bitset.Set) bitset.Set {
 	out := options.Clone()
 	first := options.Next(0)
@@ -174,7 +172,7 @@ func (b *poolOptions) Largest(kinds []int) quantity.Resources {
 	return out
 }
 
-// Choice is the option as plans have it, with what speaks against it.
+// Choice is the option as plans have it, with the reason why it was not chosen, if it was not.
 func (b *poolOptions) Choice(option int, whyNot string) plan.Choice {
 	o := b.Options[option]
 	offering := b.Offering(o)
@@ -182,8 +180,8 @@ func (b *poolOptions) Choice(option int, whyNot string) plan.Choice {
 		Priced: offering.Priced, Beside: b.PerInstance(), WhyNot: whyNot}
 }
 
-// RequirementsFor writes down what the instance must be, and the labels on custom
-// keys that are decided now.
+// RequirementsFor returns the requirements that the launch has, and the labels on custom keys that are decided
+// now.
 func (b *poolOptions) RequirementsFor(l *Load, open *Choices) (constraint.Requirements, constraint.Labels) {
 	out := b.Requirements
 	for _, p := range l.Parts {
@@ -210,8 +208,8 @@ func (b *poolOptions) RequirementsFor(l *Load, open *Choices) (constraint.Requir
 	return out.AndAll(open.RequirementsFor(b.alsoFrom(l, open))), labels
 }
 
-// alsoFrom lists the reservations that would do as well as the one that the launch is
-// planned for, that one included: which of them has room when it is launched is seen then.
+// alsoFrom lists the reservations that would do as well as the one that the launch is planned for, and that one.
+// Which of them has room is seen when the instance is launched.
 func (b *poolOptions) alsoFrom(l *Load, open *Choices) []string {
 	if open.reserved < 0 {
 		return nil
@@ -228,8 +226,8 @@ func (b *poolOptions) alsoFrom(l *Load, open *Choices) []string {
 	return out
 }
 
-// RequirementsFor are the instance types, zones and capacity types that are left open, and the
-// reservations where it is taken from one of them.
+// RequirementsFor returns the instance types, zones and capacity types that are left open, and the reservations
+// that the instance may be taken from, if any.
 func (c *Choices) RequirementsFor(reservations []string) constraint.Requirements {
 	out := constraint.NewRequirements(
 		constraint.Requirement{Key: cluster.LabelInstanceType, Set: c.names},

@@ -11,11 +11,11 @@ import (
 
 // Load is what one new instance is to hold.
 type Load struct {
-	Option  int // what it was made for; a cheaper one may do
+	Option  int // that it was made for; a cheaper one may do
 	Parts   []Part
 	Sum     []int64
 	Room    []int64 // what it must have besides, see pack.Instance; nil for nothing
-	Modest  int     // it takes no more of limits than instances of the instance type before this one; 0: as much as there is
+	Modest  int     // 1 + an instance type: it takes no more of limits than instances of that type; 0: any amount
 	Custom  constraint.Requirements
 	Relaxed bool
 	Bound   int64 // pods of it that must share a host
@@ -97,8 +97,8 @@ func (b *pricing) FirstHolding(l *Load) int {
 	return -1
 }
 
-// firstOfFront is firstHolding where the front of one lot says it: no limit
-// forbids any of it, and no daemon pods are in the way.
+// firstOfFront is FirstHolding for loads of one lot, found in the lot's front. It says that it cannot tell
+// where the pool has limits, the load must have more room than its pods take, or daemon pods forbid the option.
 func (b *pricing) firstOfFront(l *Load) (option int, ok bool) {
 	if b.Remaining != nil || len(l.Parts) == 0 || l.Room != nil {
 		return -1, false

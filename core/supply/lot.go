@@ -8,16 +8,16 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 )
 
-// Lot is a set of options that some pods may have. Thousands of shapes mostly
-// ask for a handful of lots, and what can be said of a lot is found out once.
+// Lot is a set of options that some pods may have. Thousands of shapes mostly need a handful of lots, and what
+// can be said of a lot is found out once.
 type Lot struct {
 	options bitset.Set
 	front   []int // see newLot
-	kinds   kinds // of what loads were last found to be able to have, see kindsOf
-	Counted bool  // scratch of useful
+	kinds   kinds // the last answer of kindsOf
+	Counted bool  // a mark that core/provisioning sets while it collects the lots of groups
 }
 
-// instance types are those of some options, by their first options.
+// kinds lists the instance types of some options, in the order of their first options.
 type kinds struct {
 	options bitset.Set
 	list    []int
@@ -41,7 +41,7 @@ func (b *Candidate) lotOf(options bitset.Set) *Lot {
 	return l
 }
 
-// AppendSet adds what distinguishes sets of options.
+// AppendSet appends a text that is equal for equal sets of options, as the key of a map.
 func AppendSet(text []byte, options bitset.Set) []byte {
 	for _, word := range options {
 		text = binary.LittleEndian.AppendUint64(text, word)
@@ -49,9 +49,8 @@ func AppendSet(text []byte, options bitset.Set) []byte {
 	return text
 }
 
-// newLot finds the front: the options that can be had, in the order of launching,
-// without those of which an earlier one has at least as much of everything.
-// What is launched first for a pod is always one of the front.
+// newLot finds the front: the available options in the order of launching, without those of which an earlier one
+// has at least as much of everything. The option launched first for a pod is always in the front.
 func (b *obtainable) newLot(options bitset.Set) *Lot {
 	l := &Lot{options: options}
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {

@@ -18,7 +18,7 @@ func (l *Load) Pods() int64 {
 	return n
 }
 
-// MinValuesOf names what minValues is short of if the load is launched; nil for nothing.
+// MinValuesOf says which minValues is not met if the load is launched; nil if all are.
 func (b *pricing) MinValuesOf(l *Load) *feasibility.Reason {
 	options := b.Holding(l)
 	kinds := b.FirstKinds(options)
@@ -49,9 +49,9 @@ func (b *poolOptions) MinValuesShort(options bitset.Set, kinds []int) *feasibili
 	return nil
 }
 
-// Keepable lowers minValues to what the options and instance types that are left open keep, where
-// fewer may do. A label that no instance type has is decided by the pool, and minValues
-// asks for no more values of it than that left.
+// Keepable lowers minValues to as many values as the open options and instance types have, where fewer may do.
+// The pool decides a label that no instance type has: minValues asks for no more values of it than the pool
+// allows.
 func (b *poolOptions) Keepable(list constraint.Requirements, relaxed bool, options bitset.Set, kinds []int) constraint.Requirements {
 	if !b.Varied {
 		return list

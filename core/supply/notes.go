@@ -10,11 +10,11 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// usualArch is what images run on where nothing is said.
+// usualArch is the architecture that images run on unless they say otherwise.
 const usualArch = "amd64"
 
-// ArchNote says on which processors images must run, where neither the pods
-// nor the pool name one and it need not be the usual one.
+// ArchNote says which architectures images must run on, where neither the pods nor the pool name one and it may
+// be another than the usual one.
 func (b *poolOptions) ArchNote(l *Load, open *Choices) string {
 	named := func(rs constraint.Requirements) bool { return rs.Has(cluster.LabelArch) }
 	_, labelled := b.Labels.Get(cluster.LabelArch)
@@ -29,8 +29,8 @@ func (b *poolOptions) ArchNote(l *Load, open *Choices) string {
 	return "images must run on " + strings.Join(archs, " and ") + ": neither the pods nor the pool name an architecture"
 }
 
-// UnavailableNote names what the load would fit, and costs less than what is launched, and
-// cannot be had; empty where there is nothing like that. The cheapest stands for all.
+// UnavailableNote names the cheapest offering that has room for the load, costs less than what is launched, and is
+// unavailable. It counts the others, and is empty where there is none.
 func (b *obtainable) UnavailableNote(l *Load, launched int) string {
 	cheapest, n := -1, 0
 	for i := range launched { // they are in the order of prices
@@ -51,7 +51,7 @@ func (b *obtainable) UnavailableNote(l *Load, launched int) string {
 	return text + ": " + cmp.Or(b.Offering(b.Options[cheapest]).Why, "insufficient capacity")
 }
 
-// isMissed reports whether the option cannot be had, and costs less for the load.
+// isMissed reports whether the option is unavailable, has room for the load, and costs less for it.
 func (b *obtainable) isMissed(l *Load, option, launched int) bool {
 	offering, free := b.Offering(b.Options[option]), b.Free[b.Options[option].Kind]
 	if offering.Available || !offering.Priced || free == nil || !l.fitsIn(free) || b.Remaining != nil && !b.Remaining.allow(b.InstanceType(b.Options[option]).Capacity) {

@@ -9,9 +9,9 @@ import (
 	"github.com/daemok/daemok/core/parallel"
 )
 
-// Ready is what Place works out of the pools, the daemons and the catalogues of a snapshot
-// alone, kept for further calls in one decision. Whatever pods wait and whatever nodes
-// there are: answers are the same with and without it. Safe for concurrent use.
+// Ready keeps what follows from the pools, daemons and catalogues of a snapshot alone, whatever pods wait and
+// whatever nodes there are, for further calls in one decision. Answers are the same with and without it. It is
+// safe for concurrent use.
 type Ready struct {
 	*feasibility.Ready
 	pools []prepared
@@ -22,14 +22,14 @@ type Ready struct {
 type prepared struct {
 	outset  parallel.Once[outset]
 	aspects parallel.Once[aspects]
-	rooms   parallel.Known[roomsTable] // see roomsAmong
+	rooms   parallel.Known[roomsTable] // see RoomsAmong
 }
 
-// outset is what is true of a pool's options before anything is placed.
+// outset is what holds for a pool's options before anything is launched.
 type outset struct {
 	AvailableNow bitset.Set
 	risky        bool // interruptions of some spot offerings are expected
-	limited      bool // there are so many of some only
+	limited      bool // only so many instances of some options can be launched
 }
 
 func outsetOf(p *feasibility.Pool) *outset {
@@ -42,14 +42,13 @@ func outsetOf(p *feasibility.Pool) *outset {
 	return out
 }
 
-// Prepare makes one for the snapshot and those made from it that share its pools and
-// daemons. It costs nothing until it is asked for.
+// Prepare returns the Ready of the snapshot, and of those made from it that share its pools and daemons. It
+// computes nothing before it is asked.
 func Prepare(s *cluster.Snapshot) *Ready {
 	return &Ready{Ready: feasibility.Prepare(s), pools: make([]prepared, len(s.Pools))}
 }
 
-// roomsOf returns what is kept of rooms for the pool: the same for pools that have the same
-// options.
+// roomsOf returns the rooms kept for the pool; pools with the same options share them.
 func (o *Ready) roomsOf(pool int) *parallel.Known[roomsTable] {
 	alike := *o.alike.Get(func() *[]int {
 		pools := o.ForPools()

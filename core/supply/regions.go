@@ -7,9 +7,8 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// Regions parts the options of a pool: those of one region are in the same
-// domain of each key that is asked about, as far as options and not their pool
-// say. The zero value is a single region.
+// Regions divides the options of a pool: those of one region are in the same domain of each key that matters, as
+// far as the options decide it and not their pool. The zero value is a single region.
 type Regions struct {
 	byOption []int32 // nil where there is one region
 	Count    int
@@ -44,7 +43,7 @@ func (b *Candidate) RegionsBy(board *topology.Board, keys []int) *Regions {
 	return in
 }
 
-// NewRegions parts options by the domains that they have in the columns.
+// NewRegions divides options by the domains that they have in the columns.
 func NewRegions(options int, columns [][]int32) *Regions {
 	if len(columns) == 0 {
 		return &Regions{Count: 1}

@@ -5,10 +5,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 )
 
-// OnlyReservedCapacities keeps of what a launch leaves open, where it draws on capacity reservations first,
-// what draws on the same alone: what is paid for already may be far larger than what
-// would be launched for the same pods, and is counted as taken. Where so little would
-// not do for minValues all stays open.
+// OnlyReservedCapacities narrows a launch whose first option draws on capacity reservations to the options that
+// draw on the same ones. They are counted as taken, and an instance that is paid for already may be far larger
+// than one that would be launched for the same pods. Where minValues needs more options, all stay open.
 func (b *poolOptions) OnlyReservedCapacities(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	first := b.Offering(b.Options[options.Next(0)])
 	if len(first.ReservedCapacities) == 0 {
@@ -41,8 +40,8 @@ func (b *poolOptions) reserved(options bitset.Set) int {
 	return first
 }
 
-// ReservedCapacitiesOf is what an instance launched by the option is taken from; nothing where as
-// many can be had as anyone wants.
+// ReservedCapacitiesOf is what an instance launched by the option is taken from; nothing where the number of
+// instances is not limited.
 func (b *poolOptions) ReservedCapacitiesOf(option int) []cluster.ReservedCapacity {
 	return b.Offering(b.Options[option]).ReservedCapacities
 }

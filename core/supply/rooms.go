@@ -11,19 +11,19 @@ import (
 	"github.com/daemok/daemok/core/parallel"
 )
 
-// Rooms is how much a spot instance of an instance type may hold at most to leave enough
+// Rooms is how much a spot instance of an instance type may hold at most, if its launch is to leave enough
 // instance types open.
 type Rooms struct {
 	Whole bool      // all that it has room for
-	Parts [][]int64 // else so much, or so much
+	Parts [][]int64 // else any one of these amounts
 }
 
-// roomsTable is what roomsOf has found for some options, by instance type and what it has for pods.
+// roomsTable is what RoomsOf has found for some options, by instance type and what it has for pods.
 type roomsTable = parallel.Known[Rooms]
 
-// RoomsAmong returns the table for these options, and what is asked for: in one decision most
-// is asked again and again, and of pools that have the same options. That of a pool with
-// limits, which decide too, is its own.
+// RoomsAmong returns the table for these options and the resources that are asked for. Within one decision most
+// is asked again and again, and for pools with the same options. A pool with limits has a table of its own, since
+// the limits matter too.
 func (b *obtainable) RoomsAmong(options bitset.Set, asked []bool) *roomsTable {
 	if b.Remaining != nil || b.Parted {
 		return &roomsTable{}
@@ -39,8 +39,8 @@ func (b *obtainable) RoomsAmong(options bitset.Set, asked []bool) *roomsTable {
 	return b.ready.roomsOf(b.number).Get(key, func() *roomsTable { return &roomsTable{} })
 }
 
-// RoomsOf looks for what enough instance types have in common among the options, of what a
-// instance of the instance type has for pods and some ask for.
+// RoomsOf finds out how much an instance of the instance type may hold so that enough instance types among the
+// options have room for as much. Only resources that some pod asks for count.
 func (b *obtainable) RoomsOf(options bitset.Set, kind int, free []int64, asked []bool) *Rooms {
 	sum := of(free, asked)
 	first := b.firstWith(options, kind, sum)
@@ -49,7 +49,7 @@ func (b *obtainable) RoomsOf(options bitset.Set, kind int, free []int64, asked [
 	}
 	out := &Rooms{}
 	if !b.same(b.Options[first].Kind, kind) {
-		return out // something cheaper is offered
+		return out // a cheaper option has that much room
 	}
 	for _, part := range b.cornersOf(options, first, sum) {
 		room := b.commonTo(options, first, part)
@@ -73,8 +73,8 @@ func of(amounts []int64, asked []bool) []int64 {
 	return out
 }
 
-// firstWith returns the option launched first where so much is to be had and no
-// more is to be taken of what the pool limits than by the instance type; -1: none.
+// firstWith returns the option launched first that has room for so much and takes no more of what the pool limits
+// than the instance type does; -1: none.
 func (b *obtainable) firstWith(options bitset.Set, kind int, sum []int64) int {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		if k := b.Options[i].Kind; amount.Fits(b.Free[k], sum) && b.asModest(k, kind) {
@@ -84,8 +84,8 @@ func (b *obtainable) firstWith(options bitset.Set, kind int, sum []int64) int {
 	return -1
 }
 
-// LeavesOpen reports whether an instance that is launched first by the option, with
-// so much on it, leaves enough instance types open. One that is no spot instance need not.
+// LeavesOpen reports whether an instance that is launched first by the option, with so much on it, leaves enough
+// instance types open. Only spot instances must.
 func (b *obtainable) LeavesOpen(options bitset.Set, first int, sum []int64) bool {
 	n := 0
 	for k := range b.SpotKinds(options, first, first, sum) {
@@ -99,9 +99,9 @@ func (b *obtainable) LeavesOpen(options bitset.Set, first int, sum []int64) bool
 	return !b.IsSpot(first)
 }
 
-// cornersOf lists how much cpu and memory of an instance that is launched first by
-// the option enough instance types have: each time less memory and more cpu. Of all else
-// it is as much as sum, of devices once nothing.
+// cornersOf lists amounts that enough instance types have, for an instance that is launched first by the option:
+// each time with less memory and more cpu. Everything else is that of sum; where sum has devices, the amounts
+// without devices follow.
 func (b *obtainable) cornersOf(options bitset.Set, first int, sum []int64) [][]int64 {
 	out := b.corners(options, first, sum)
 	if slices.ContainsFunc(sum[amount.Devices:], func(v int64) bool { return v > 0 }) {
@@ -136,9 +136,8 @@ func (b *obtainable) corners(options bitset.Set, first int, sum []int64) (out []
 	return out
 }
 
-// commonTo returns what enough instance types have in common that an instance which is
-// launched first by the option leaves open, if it is to hold as much of sum as can
-// be; nil where they are too few.
+// commonTo returns the room that enough instance types have in common, of those that an instance launched first by
+// the option leaves open, if it is to hold as much of sum as possible; nil where they are too few.
 func (b *obtainable) commonTo(options bitset.Set, first int, sum []int64) []int64 {
 	for range EnoughTries {
 		room, enough := b.CommonRoom(slices.Collect(b.SpotKinds(options, first, first, sum)), sum, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// How large an instance may be beside all that pods ask for. Half of the last instance of an instance type is idle on average,
+// How large an instance may be, compared with all that pods request. Half of the last instance of an instance type is idle on average,
 // and an instance goes only once all of its pods have gone: of few large instances more is idle while the number of
 // pods changes. Source: daemok simulate with a day of services-b, which costs 7 % less with a twelfth than with
 // instances of any size, and 4 and 6 % more with an eighth and a twenty-fifth than with a twelfth.
@@ -24,11 +24,11 @@ var smallEnough = quantity.Resources{CPU: 8000, Memory: 64 * quantity.GiB}
 
 // Sizes says which instances are too large for the cluster.
 type Sizes struct {
-	all  quantity.Resources // that pods ask for
-	most quantity.Resources // of each resource, that is never too large
+	all  quantity.Resources // that pods request
+	most quantity.Resources // the largest amounts that are never too large
 }
 
-// SizesOf counts what pods on nodes ask for and those that wait.
+// SizesOf adds up what pods on nodes and waiting pods request.
 func SizesOf(s *cluster.Snapshot) *Sizes {
 	out := &Sizes{most: smallEnough}
 	for i := range s.Waiting {
@@ -62,8 +62,8 @@ func (z *Sizes) TooLarge(has quantity.Resources) bool {
 	return float64(has.CPU)/float64(z.all.CPU)+float64(has.Memory)/float64(z.all.Memory) > 2*largestShare
 }
 
-// roomy is the terms without the options that leave less to pods than the pool's
-// floor asks for, and without those that are too large for the cluster; nil where all are.
+// roomy returns the terms without the options that leave less to pods than the pool's floor asks for, and without
+// those that are too large for the cluster; nil where the pool has no such options.
 func (b *instances) roomy(terms []feasibility.Term) []feasibility.Term {
 	if b.cramped == nil && b.large == nil {
 		return nil
@@ -109,7 +109,7 @@ func (b *instances) tooLarge(kind int) bool {
 // IsCramped reports whether an instance of the option leaves less to pods than the pool's floor asks for.
 func (b *instances) IsCramped(option int) bool { return b.cramped != nil && b.cramped.Has(option) }
 
-// leaveCramped removes both from the options.
+// leaveCramped removes cramped options and those that are too large for the cluster.
 func (b *instances) leaveCramped(options bitset.Set) {
 	for i := range b.cramped {
 		options[i] &^= b.cramped[i]
@@ -119,8 +119,8 @@ func (b *instances) leaveCramped(options bitset.Set) {
 	}
 }
 
-// keepingRoom is the ways if an instance for the pod can be had by one of them, with
-// as many values open as minValues asks for; else the floor gives way.
+// keepingRoom returns the ways if one of them has an instance for the pod, with as many values open as minValues
+// asks for; else nil, and the floor is ignored.
 func (b *obtainable) keepingRoom(ways []Way, need []int64) []Way {
 	for _, w := range ways {
 		may := w.Options.Clone()
@@ -156,8 +156,8 @@ func (b *poolOptions) keepsValues(options bitset.Set) bool {
 	return true
 }
 
-// CrampedNote says of an instance that leaves pods less than the pool's floor asks
-// for that no other can be had.
+// CrampedNote says that an instance leaves pods less than the pool's floor asks for, because no other can be had;
+// empty where it leaves them enough.
 func (b *poolOptions) CrampedNote(kind int) string {
 	if !b.Kinds[kind].Cramped {
 		return ""

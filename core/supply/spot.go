@@ -11,26 +11,23 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// A spot instance leaves several instance types open, since any one of them may be offered
-// out, and is taken away sooner where few others are asked for. Kinds count that
-// cost little more than the one launched first: spot prices of instances of one
-// size differ by a factor of two and more between instance types and zones, so that a
-// smaller share would count hardly any beside the cheapest. What more or less
-// of it costs is described in docs/concepts/cost.md.
+// The launch of a spot instance leaves several instance types open: any one of them may be unavailable, and the
+// instance is interrupted sooner where few are open. Those instance types count that cost little more than the one
+// launched first. Spot prices of instances of one size differ by a factor of two and more between instance types
+// and zones, so that with a smaller factor hardly any would count besides the cheapest. docs/concepts/cost.md says
+// what more or less flexibility costs.
 const (
 	flexible       = 15  // instance types
 	FlexibleWithin = 2.5 // times the price of the first
 )
 
-// EnoughTries is how often a load is cut for flexibility at most: with less to
-// hold, a cheaper option comes first, and others count.
+// EnoughTries is how often a load is reduced for flexibility at most: with less on it, a cheaper option comes
+// first, and other instance types count.
 const EnoughTries = 4
 
-// SpotKinds lists the instance types that an instance which is launched first by a spot
-// option counts as flexible with, cheapest first: those that are offered as spot
-// for little more, and for no more than is asked for on demand for the same.
-// There are none for an instance that is no spot instance. Options before from are
-// passed over.
+// SpotKinds lists the instance types that count for the flexibility of an instance launched first by a spot option,
+// cheapest first: those with a spot offering that costs little more, and no more than the cheapest on-demand
+// offering that has room for sum. There are none for other instances. Options before from are skipped.
 func (b *obtainable) SpotKinds(options bitset.Set, from, first int, sum []int64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if !b.IsSpot(first) {
@@ -66,9 +63,8 @@ func (b *obtainable) asModest(kind, than int) bool {
 	return b.Remaining == nil || kind == than || b.Remaining.noLarger(b.InstanceTypeAt(kind).Capacity, b.InstanceTypeAt(than).Capacity)
 }
 
-// CommonRoom returns what enough of the instance types have room for, those that have
-// room for the greatest share of the sum; enough is false where too few could
-// have one pod.
+// CommonRoom returns the room that enough of the instance types have in common: those with room for the greatest
+// share of the sum. The result enough is false where too few have room for one pod.
 func (b *instances) CommonRoom(kinds []int, sum, pod []int64) (room []int64, enough bool) {
 	kinds = slices.DeleteFunc(kinds, func(k int) bool { return !amount.Fits(b.Free[k], pod) })
 	if len(kinds) < flexible {
@@ -82,8 +78,8 @@ func (b *instances) CommonRoom(kinds []int, sum, pod []int64) (room []int64, eno
 	return b.leastFree(kinds[:flexible]), true
 }
 
-// ManyKinds reports whether enough of the options are of use where one of them is
-// launched first.
+// ManyKinds reports whether enough instance types of the options count for flexibility if this one is launched
+// first.
 func (b *obtainable) ManyKinds(options bitset.Set, first int) bool {
 	return len(slices.Collect(b.SpotKinds(options, 0, first, nil))) >= flexible
 }
@@ -100,8 +96,8 @@ func (b *poolOptions) WithoutKind(options bitset.Set, kind int) {
 // LittleMore is how many times the price of the cheapest a spot offering may cost to be as good as it.
 const LittleMore = 1.1
 
-// SpotMore is what a spot instance is likely to cost beside the price of the first
-// of its options, when the cloud chooses among those that a request names.
+// SpotMore is what a spot instance is likely to cost above the price of its first option, since the cloud chooses
+// among those that a request names.
 func (b *poolOptions) SpotMore(options bitset.Set) quantity.MicroUSDPerHour {
 	first := options.Next(0)
 	if first < 0 {
@@ -130,9 +126,8 @@ func (b *poolOptions) SpotMore(options bitset.Set) quantity.MicroUSDPerHour {
 	return max(0, cluster.LikelySpot(prices)-best.Price)
 }
 
-// risks returns by option what interruptions are likely to cost: for spot offerings,
-// and no more than would make them as expensive, by what they hold, as what is offered on
-// demand.
+// risks returns by option what interruptions are likely to cost: nothing but for spot offerings, and for these no
+// more than makes them as expensive, by what they hold, as the best on-demand offering.
 func (b *pricing) risks(worth []float64) []float64 {
 	if !b.Risky || b.Valuation.LeastInterrupted {
 		return nil
@@ -166,8 +161,8 @@ func (b *pricing) RiskOf(option int) float64 {
 	return b.Risk[option]
 }
 
-// LeastInterrupted is the option that an instance counts as when instances are chosen: the first
-// one, or the cheapest where the risk is to have no say in that.
+// LeastInterrupted is the option whose cost counts when instances are chosen: the first one, or the cheapest where
+// the risk of interruption has no say in that.
 func (b *pricing) LeastInterrupted(options bitset.Set, sum []int64) int {
 	best := options.Next(0)
 	if !b.Risky || !b.Valuation.LeastInterrupted || !b.IsSpot(best) {
@@ -193,9 +188,8 @@ func (b *pricing) withRisk(prices []float64) []float64 {
 	return out
 }
 
-// WithoutExpensiveSpot removes the spot options that come before a cheaper one on demand,
-// since they are less likely to be taken away than others that would be cheaper
-// but do not hold the load.
+// WithoutExpensiveSpot removes spot options that cost more than an on-demand option after them. They come first
+// because interruptions are less likely than for others, which would be cheaper but do not hold the load.
 func (b *obtainable) WithoutExpensiveSpot(options bitset.Set, kinds []int) (bitset.Set, []int) {
 	first := options.Next(0)
 	if !b.Risky || first < 0 || !b.IsSpot(first) {

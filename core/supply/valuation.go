@@ -8,17 +8,17 @@ import (
 // Valuation is what holds for all pools of one answer.
 type Valuation struct {
 	Worth            []float64                          // of one unit of each resource; nil: not found yet
-	Valued           int                                // how often that was found
-	LimitCost        float64                            // see Options.LimitCost
-	LeastInterrupted bool                               // see Options.LeastInterrupted
+	Valued           int                                // how often Worth was found
+	LimitCost        float64                            // see place.Options.LimitCost
+	LeastInterrupted bool                               // see place.Options.LeastInterrupted
 	Daemons          map[*cluster.Shape]*topology.Rules // daemon pods that rules of other pods look at
 	Counted          bool                               // some rule looks at other pods
-	Labels           []string                           // of places that rules about other pods look at
-	Host             *topology.Host                     // of an instance that is not there yet, for asking
+	Labels           []string                           // of nodes and instances that rules about other pods look at
+	Host             *topology.Host                     // of an instance that is not launched yet, for Bears
 }
 
-// Due is daemon pods that others look at and that an instance will have, or may
-// have when it is decided what it is.
+// Due is the daemon pods, of those that rules of other pods look at, that an instance will have, and those that it
+// may have.
 type Due struct {
 	sure, perhaps []*topology.Rules
 }
@@ -28,7 +28,7 @@ type Bringer interface {
 	Brings(*cluster.Shape) (may, sure bool)
 }
 
-// DueAt asks of each daemon pod that others look at whether the instance may have it, and will.
+// DueAt returns the daemon pods that are due at the instance.
 func (v *Valuation) DueAt(on Bringer) Due {
 	var out Due
 	for shape, rules := range v.Daemons {
@@ -42,7 +42,7 @@ func (v *Valuation) DueAt(on Bringer) Due {
 	return out
 }
 
-// Put counts them on the board.
+// Put counts these daemon pods on the board.
 func (d Due) Put(board *topology.Board, place int) {
 	for _, rules := range d.sure {
 		board.Put(rules, place, 1, false)

@@ -11,8 +11,8 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 )
 
-// ColumnsOf returns some options of the pool as columns. Mostly the same few sets
-// are of use each time that prices are sought.
+// ColumnsOf returns some options of the pool as columns of a linear program. Each time that prices are sought,
+// these are mostly the same few sets, so that their columns are kept.
 func (b *Candidate) ColumnsOf(options bitset.Set) []bound.Column {
 	b.setText = AppendSet(b.setText[:0], options)
 	out, known := b.wares[string(b.setText)]
@@ -26,11 +26,11 @@ func (b *Candidate) ColumnsOf(options bitset.Set) []bound.Column {
 	return out
 }
 
-// waresMax is how many sets are kept.
+// waresMax is for how many sets of options the columns are kept.
 const waresMax = 64
 
-// newColumns leaves out what has no more of anything than another column that
-// costs no more: none needs it, whatever is asked for.
+// newColumns leaves out a column that has no more of anything than another one that costs no more: it is not
+// needed, whatever is asked for.
 func (b *pricing) newColumns(options bitset.Set) []bound.Column {
 	var out []bound.Column
 	seen := b.kindMarks()
@@ -52,8 +52,7 @@ func (b *pricing) newColumns(options bitset.Set) []bound.Column {
 	return out
 }
 
-// ValuedAs reports whether options of the two pools yield the same whatever resources
-// are worth.
+// ValuedAs reports whether the options of the two pools yield the same, whatever resources are worth.
 func (b *Candidate) ValuedAs(other *Candidate) bool {
 	if b.Valuation.LimitCost > 0 && (b.Remaining != nil || other.Remaining != nil) {
 		return false
@@ -64,8 +63,8 @@ func (b *Candidate) ValuedAs(other *Candidate) bool {
 		})
 }
 
-// Value sets what options yield, given what one unit of each resource is
-// worth.
+// Value sets what options yield, by what one unit of each resource is worth; a Twin takes it from the pool that it
+// is like.
 func (b *Candidate) Value() {
 	like := b.Like
 	if like == nil {
@@ -79,7 +78,7 @@ func (b *Candidate) Value() {
 	b.TakeYields(like)
 }
 
-// TakeYields makes costs and yields those of a pool that has the same.
+// TakeYields takes costs and yields from a pool that has the same.
 func (b *Candidate) TakeYields(like *Candidate) {
 	b.Price, b.Cost, b.Risk, b.Lasting, b.alike, b.Yield, b.ByYield = like.Price, like.Cost, like.Risk, like.Lasting, like.alike, like.Yield, like.ByYield
 	b.borrowed = like != b
@@ -107,7 +106,7 @@ func (b *pricing) SetYields() {
 	b.ByYield = b.inClasses(byFalling(yields))
 }
 
-// reckon finds out what options come to, and what counts when they are compared.
+// reckon sets what options cost, and what counts when they are compared.
 func (b *pricing) reckon(worth []float64) {
 	b.Price = b.costs(worth)
 	b.Risk = b.risks(worth)
@@ -179,7 +178,7 @@ func byFalling(values []float64) []int {
 	return out
 }
 
-// Rate finds the highest yield that each way of asking may have.
+// Rate finds the highest yield among the available options that hold one pod.
 func (b *pricing) Rate(a *Ask) {
 	a.Best = 0
 	for i := range a.Ways {
@@ -198,11 +197,9 @@ const (
 	unknownShare  = 1e3  // an unknown price is assumed to be very bad
 )
 
-// costs returns what options come to: the price; almost
-// nothing for reserved capacity; and for an unknown price far more than the
-// instance is worth, by size. To it comes what is paid for each instance beside
-// its price, and what a full one uses of surplus credits. They last where all
-// prices are known and nothing is paid for by use.
+// costs returns what options cost: the price; almost nothing for reserved capacity; and for an unknown price far
+// more than the instance is worth, by size. It adds what each instance costs besides its price, and the surplus
+// credits that a full one uses. Costs are lasting where all prices are known and nothing is billed by use.
 func (b *pricing) costs(worth []float64) []float64 {
 	out := make([]float64, len(b.Options))
 	b.Lasting = b.Credits == nil && !b.Risky
@@ -227,20 +224,21 @@ func (b *pricing) costs(worth []float64) []float64 {
 	return out
 }
 
-// Twin reports whether an earlier pool offers the same for the same.
+// Twin reports whether an earlier pool has the same options at the same cost, in a question.
 func (b *Candidate) Twin() bool { return b.Like != nil && b.Like != b }
 
-// Steady reports whether costs of the pool's options depend on nothing but these.
+// Steady reports whether costs follow from the options alone: sustained took nothing off, and the pool has neither
+// surplus credits nor limits.
 func (b *obtainable) Steady() bool { return b.Whole == nil && b.Credits == nil && b.Remaining == nil }
 
-// OffersAs reports whether two pools offer the same for the same, but for their limits and credits.
+// OffersAs reports whether two pools have the same options at the same prices, apart from limits and credits.
 func (b *Candidate) OffersAs(other *Candidate) bool {
 	return b.Catalogue == other.Catalogue && b.PerInstance() == other.PerInstance() && !b.Parted && !other.Parted &&
 		slices.Equal(b.Options, other.Options) && slices.EqualFunc(b.Free, other.Free, func(x, y []int64) bool { return (x == nil) == (y == nil) && slices.Equal(x, y) })
 }
 
-// OffersLikewise reports whether pods may have the same of the pool as of its twin,
-// whatever they are joined with.
+// OffersLikewise reports whether pods may have the same options of the pool as of the one that it is like,
+// whatever other pods they share an instance with.
 func (b *Candidate) OffersLikewise(wants *cluster.Shape) bool {
 	mine, _ := b.Terms(wants)
 	theirs, _ := b.Like.Terms(wants)
@@ -258,8 +256,8 @@ func (b *instances) MostFree(kind int) []int64 {
 	return b.Free[kind]
 }
 
-// AvailableAs is what can be had by one instance of the instance type at this cost; cpu
-// beyond what it can use for ever is offered apart, by use.
+// AvailableAs returns one instance of the type at this cost, as offerings of a linear program. Cpu beyond what it
+// can sustain is a second offering, billed by use.
 func (b *instances) AvailableAs(kind int, cost float64, open uint64) []bound.Offering {
 	has := amount.Positive(b.Free[kind])
 	c := b.creditOf(kind)
@@ -275,7 +273,7 @@ func (b *instances) AvailableAs(kind int, cost float64, open uint64) []bound.Off
 	}
 }
 
-// AppendAmounts adds what distinguishes amounts.
+// AppendAmounts appends a text that is equal for equal amounts, as the key of a map.
 func AppendAmounts(text []byte, amounts []int64) []byte {
 	for _, v := range amounts {
 		text = binary.LittleEndian.AppendUint64(text, uint64(v))
