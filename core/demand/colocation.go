@@ -4,14 +4,13 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 )
 
-// Colocation is pods that are to share one instance because of where they must be:
-// those that one pod needs beside it on its host, and of all that can only be
-// beside these their share, so that what is left finds room with the others
-// that it could be beside.
+// Colocation is a co-located set: pods that must share one instance. It holds a pod with those that it needs on its
+// host, and of all pods that can only be beside these a share, so that the rest find room beside the others that
+// they could be with.
 type Colocation struct {
 	Parts   []Member // each may come when those before it are there
 	Sum     []int64
-	Options []bitset.Set // by candidate: what all of them allow, sizes aside
+	Options []bitset.Set // by candidate: those that all of its pods allow, whatever their size
 	Pods    int64
 }
 
@@ -21,7 +20,7 @@ type Member struct {
 	N     int64
 }
 
-// Others names the co-located set less one pod of the group.
+// Others names the pods of the co-located set without one pod of the group.
 func (c *Colocation) Others(g *Group) []string {
 	var names []string
 	for _, m := range c.Parts {

@@ -6,20 +6,20 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// Component is groups that hang together: pods of some must be on the host of pods of
-// others, directly or by way of more of them.
+// Component is groups that depend on each other: pods of some must be on the host of pods of others, directly or
+// through further groups.
 type Component struct {
 	PodGroups    []*Group    // in the order of launching
-	Version      int         // changes whenever it is another number of pods that is left
-	Colocation   *Colocation // of its first group that is left, at the version of colocationAt
+	Version      int         // changes whenever the number of pods left does
+	Colocation   *Colocation // of its first group that is left, as of version ColocationAt
 	ColocationAt int
-	first        *Group // its first group that is left and seeks others, likewise of firstAt
+	first        *Group // its first group that is left and seeks others, as of version firstAt
 	firstAt      int
-	wanting      map[int]int64 // by tally: pods left that seek such pods, likewise of wantsAt
+	wanting      map[int]int64 // by tally: pods left that seek such pods, as of version wantsAt
 	wantsAt      int
 }
 
-// Join adds the groups that hang together with none yet.
+// Join adds those of the groups that are in no component yet.
 func (b *Component) Join(podGroups []*Group) {
 	for _, g := range podGroups {
 		if g.Component == nil {
@@ -28,7 +28,7 @@ func (b *Component) Join(podGroups []*Group) {
 	}
 }
 
-// Tallies lists what its pods seek on their host, and give others there.
+// Tallies lists the tallies that its pods seek on their host, and those by which others seek its pods.
 func (g *Group) Tallies() []int {
 	out := slices.Clone(g.Gives)
 	for _, s := range g.Seeks {
@@ -37,10 +37,10 @@ func (g *Group) Tallies() []int {
 	return out
 }
 
-// Unreachable is the steps of groups whose needs none can meet.
+// Unreachable is the value of Group.Steps where no pods are what the group needs on its host.
 const Unreachable = 1 << 30
 
-// Touch notes that another number of pods of the group is left.
+// Touch must be called when the number of pods of the group that are left has changed.
 func (g *Group) Touch() {
 	if g.Component != nil {
 		g.Component.Version++
@@ -74,6 +74,6 @@ func (b *Component) Wants(left []int64) map[int]int64 {
 	return b.wanting
 }
 
-// Exempt reports whether pods need none of the kind that they seek, because
-// they are of it themselves and there is none anywhere.
+// Exempt reports whether pods need none of the pods that they seek, because they are such pods themselves and there
+// are none anywhere yet.
 func Exempt(board *topology.Board, s topology.Seek) bool { return s.Own && !board.Anywhere(s.Tally) }

@@ -6,37 +6,35 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// WaitingPod is a pod that needs a place. Its turn is its position in the order
-// in which pods get theirs.
+// WaitingPod is a pod that needs a place. Its Turn is its position in the order in which pods get their places.
 type WaitingPod struct {
 	*cluster.Pod
 	Turn int
 }
 
-// Group is waiting pods of one shape. While homes are sought there is one for
-// each shape; while instances are launched there is one for each way in which
-// some of its pods are to be launched for.
+// Group is waiting pods of one shape. While places are sought there is one for each shape. While instances are
+// launched there is one for each Request: the pods of a shape that want one offering set on one level.
 type Group struct {
 	Affinity
 	Shape    *cluster.Shape
 	PodClass *PodClass
-	Pods     []WaitingPod // oldest first; those before placed have a place
+	Pods     []WaitingPod // oldest first; those before Placed have a place
 	Placed   int
 	Need     []int64
 	At       int // position in the order of placing, or of launching
 
-	Of      *Group         // of one that is launched for: the group it is part of
-	From    Request        // of one that is launched for: what was asked for
-	Level   *Level         // on which it is launched for; nil of one that homes are sought for
+	Of      *Group         // while instances are launched: the group of the shape that it is part of
+	From    Request        // while instances are launched: what was asked for
+	Level   *Level         // while instances are launched: the level that holds; else nil
 	Wants   *cluster.Shape // stands in for the shape: what instances must be, amounts aside
 	Back    []WaitingPod   // pods that lost their place
-	Rides   int64          // most of its pods that may go to what is there, see Variant
-	Home    int            // tier of the pools that it is launched from now: their weight
-	Counted bool           // it is part of what is to be launched from this tier
+	Rides   int64          // how many of its pods may go to existing targets at most, see scheduling.Variant
+	Home    int            // tier of the pools that instances for it are launched from now: their weight
+	Counted bool           // its pods are summed up in what is outstanding from this tier
 	Best    float64        // highest yield of any option in these pools
-	Side    int            // the resource that most of its worth is in
+	Side    int            // the resource that most of its worth is in, by position
 
-	ExclusiveSet int // groups of which no two can share an instance have the same; see findExclusiveSets
+	ExclusiveSet int // the same for groups of which no two can share an instance; core/provisioning finds them
 	Rank         int // position among the groups of its side
 }
 
@@ -50,7 +48,7 @@ func (g *Group) Next(n int64) []WaitingPod {
 	return out
 }
 
-// Part is n of the group's pods on an instance, the first of which takes so much beyond its own amounts.
+// Part makes n of the group's pods part of a load. The first of them takes so much beyond its own amounts.
 func (g *Group) Part(w *supply.Way, n int64, first []int64) supply.Part {
 	return supply.Part{Group: g.At, N: n, Way: w, First: first, Ports: g.PodClass.Ports, Rules: g.Level.Rules}
 }
@@ -67,10 +65,10 @@ func (g *Group) Forward(key [2]string) {
 	}
 }
 
-// PodKey is what a pod is known by.
+// PodKey identifies a pod by its namespace and name.
 func PodKey(p *cluster.Pod) [2]string { return [2]string{p.Namespace, p.Name} }
 
-// Rank sorts what is true first.
+// Rank is a number for sorting: what is true comes first.
 func Rank(first bool) int {
 	if first {
 		return 0
@@ -78,29 +76,29 @@ func Rank(first bool) int {
 	return 1
 }
 
-// Request is what distinguishes groups that are to be launched for.
+// Request is what distinguishes the groups that instances are launched for.
 type Request struct {
 	Of          *Group
 	Level       *Level
 	OfferingSet *OfferingSet
 }
 
-// Affinity is how the pods of a group that is launched for need others on their host.
+// Affinity says which other pods the pods of a group need on their host, while instances are launched.
 type Affinity struct {
-	Component *Component      // with which it hangs together; nil: with none
+	Component *Component      // that it is in; nil: it depends on no other group
 	Seeks     []topology.Seek // which pods must be on its host, those of daemon sets aside
 	Gives     []int           // tallies by which others seek its pods
-	Steps     int             // how many groups at least are between it and one that needs none
-	Lone      bool            // its pods need none as long as they are the first of their kind
+	Steps     int             // how many groups at least must come before it, from one that needs no others on; see Unreachable
+	Lone      bool            // its pods need no others as long as they are the first such pods; see Exempt
 	Stuck     bool            // no more of its pods can be launched for
 }
 
-// Demand is what instances are to be launched for.
+// Demand is the groups that instances are to be launched for.
 type Demand struct {
 	Groups []*Group         // in the order of launching
-	Failed map[Request]bool // what could not be launched in an earlier round
-	Learnt bool             // something was added to it in this round
+	Failed map[Request]bool // requests that nothing could be launched for in an earlier round
+	Learnt bool             // something was added to Failed in this round
 }
 
-// Fails notes that nothing can be launched for the request.
+// Fails records that nothing can be launched for the request.
 func (d *Demand) Fails(what Request) { d.Failed[what], d.Learnt = true, true }

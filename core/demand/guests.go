@@ -9,13 +9,12 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// Guests is what pods on one instance hold beside amounts: ports of the host,
-// volumes that they share, and, on an instance that is yet to be launched, their
-// places beside each other.
+// Guests is what pods on one node or instance hold besides amounts: ports of the host, volumes that they share and,
+// on an instance that is not launched yet, what counts for rules about pods on one host.
 type Guests struct {
 	Ports  []cluster.Port
 	Claims []string       // attached already
-	Host   *topology.Host // nil for what is there: the board counts it
+	Host   *topology.Host // nil for a target: the board counts its pods
 }
 
 // Reset takes all of them off.
@@ -26,7 +25,7 @@ func (g *Guests) Reset() {
 	}
 }
 
-// Room is how many pods of the pod class may join, as far as guests decide.
+// Room is how many pods of the pod class may join, as far as ports and other pods decide.
 func (g *Guests) Room(k *PodClass, lv *Level) int64 {
 	n := topology.Unlimited
 	if len(k.Ports) > 0 {
@@ -54,8 +53,7 @@ func (g *Guests) Add(k *PodClass, lv *Level, n int64) {
 	}
 }
 
-// Drop takes the ports of one pod back. Volumes stay attached: others may use
-// them.
+// Drop releases the ports of one pod. Volumes stay attached, because other pods may use them.
 func (g *Guests) Drop(k *PodClass) {
 	for _, p := range k.Ports {
 		if at := slices.Index(g.Ports, p); at >= 0 {

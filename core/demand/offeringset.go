@@ -8,24 +8,23 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// OfferingSet is the instances that can be launched for pods of one level on one spot.
+// OfferingSet is the offerings that can be launched for pods of one level on one spot.
 type OfferingSet struct {
 	Spot   topology.Spot
 	Wants  *cluster.Shape  // the level's, bound to the spot
 	ByPool []PoolOfferings // heaviest pool first
 
-	Various []PoolOfferings // those with other offerings than all before them; nil: not looked at yet, see evaluator.cheapest
+	Various []PoolOfferings // those with other offerings than all before them; nil until core/place asks for the cheapest
 }
 
-// PoolOfferings is what one pool has of it.
+// PoolOfferings is the part of an offering set that one pool has.
 type PoolOfferings struct {
 	Candidate *supply.Candidate
 	Options   bitset.Set
 }
 
-// First returns the cost of the instance that is launched first for one pod of
-// the group, and the tier of its pool. With offered set, instances count that
-// limits forbid now.
+// First returns the cost of the instance that is launched first for one pod of the group, and the tier of its pool.
+// With available set, instances count too that limits forbid now.
 func (m *OfferingSet) First(g *Group, available bool) (cost float64, tier int, ok bool) {
 	for _, s := range m.ByPool {
 		if ok && s.Candidate.Weight < tier {
@@ -73,7 +72,7 @@ func (m *OfferingSet) Reaches(board *topology.Board, g *Group, key int, domain i
 	return false
 }
 
-// CostOf is what counts when domains are compared.
+// CostOf is the cost of an offering where domains are compared.
 func CostOf(o *cluster.Offering) float64 {
 	switch {
 	case o.Option == cluster.Reserved:
@@ -84,7 +83,7 @@ func CostOf(o *cluster.Offering) float64 {
 	return float64(o.Price)
 }
 
-// Add puts an option of the pool on sale.
+// Add adds an option of the pool. Pools come one after another.
 func (m *OfferingSet) Add(b *supply.Candidate, option int) {
 	if n := len(m.ByPool); n == 0 || m.ByPool[n-1].Candidate != b {
 		m.ByPool = append(m.ByPool, PoolOfferings{b, bitset.New(len(b.Options))})

@@ -9,37 +9,34 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// PodClass is all shapes that differ in amounts and priority alone: the same rules
-// hold for them.
+// PodClass is all shapes that differ only in amounts and priority: the same rules hold for them.
 type PodClass struct {
 	Text          string                      // see RulesText
 	Shape         *cluster.Shape              // the first of them
 	Levels        []*Level                    // by what has given way: nothing first, all preferences last
-	ByPreferences [NoPreferences + 1][]*Level // for questions, see Ground: the levels by which preferences count
+	ByPreferences [NoPreferences + 1][]*Level // for questions, see place.Ground: the levels, by which preferences count
 	Ports         []cluster.Port
 	Shared        []cluster.Volume // volumes that several pods use
-	Groups        []*Group         // of waiting pods, while homes are sought
+	Groups        []*Group         // of waiting pods, while places are sought
 	Follows       bool             // pods may have to be near pods of other groups
-	Depth         int              // how many others, one after another, must come before its pods
+	Depth         int              // how many other pod classes, one after another, must come before its pods
 }
 
-// Level is a pod class with some of its preferences given way and the others held
-// like requirements.
+// Level is a pod class with some of its preferences dropped, and the others kept like requirements.
 type Level struct {
-	Wants        *cluster.Shape // stands in for the shapes when places are judged, amounts aside
+	Wants        *cluster.Shape // used instead of the shapes to ask whether pods may be on a target or offering, amounts aside
 	Rules        *topology.Rules
-	Strict       bool         // keeps off places with a taint that asks for it
-	Gone         []Preference // preferences that have given way
+	Strict       bool         // stays away from PreferNoSchedule taints
+	Gone         []Preference // the preferences that were dropped
 	Allowed      []int8       // by target: 1 admitted, -1 not, 0 not asked yet
 	OfferingSets []*OfferingSet
-	Asked        bool       // offering sets are known
-	fixed        []int      // of the rules, in a question
-	Followers    []Follower // see followersOf
-	Led          bool       // they are known
+	Asked        bool       // OfferingSets are known
+	fixed        []int      // in a question: Rules.Fixed when OfferingSets were found
+	Followers    []Follower // pod classes whose pods must be near those of the level, and their followers
+	Led          bool       // Followers are known
 }
 
-// Plain reports whether nothing but the place itself decides whether pods may
-// be there: not other pods, ports or volumes.
+// Plain reports whether only the target itself decides whether pods may be there: not other pods, ports or volumes.
 func (k *PodClass) Plain(lv *Level) bool {
 	return (lv.Rules == nil || lv.Rules.Free()) && len(k.Ports) == 0 && len(k.Shared) == 0
 }
@@ -53,8 +50,7 @@ func (k *PodClass) Hold(levels []*Level) {
 	k.Follows = levels[0].Rules != nil && levels[0].Rules.Follows()
 }
 
-// RulesText is equal for two shapes exactly when they differ in amounts and
-// priority alone.
+// RulesText is equal for two shapes exactly when they differ only in amounts and priority.
 func RulesText(s *cluster.Shape) string {
 	var b strings.Builder
 	b.WriteString(s.Namespace)
@@ -105,7 +101,7 @@ func selectorText(b *strings.Builder, s cluster.Selector) {
 	b.WriteString(s.Requirements.String())
 }
 
-// Begin makes the level one for a question, with these rules.
+// Begin prepares the level for a question with these rules: it forgets what the answer to another one may change.
 func (lv *Level) Begin(rules *topology.Rules, firstLaunch int) {
 	lv.Asked = lv.Asked && slices.Equal(lv.fixed, rules.Fixed())
 	lv.Rules, lv.fixed = rules, rules.Fixed()
@@ -120,7 +116,7 @@ type Follower struct {
 	Keys     []int
 }
 
-// Exclusive reports whether pods of the class use a volume that one pod alone may use.
+// Exclusive reports whether pods of the class use a volume that only one pod may use.
 func Exclusive(k *PodClass) bool {
 	return slices.ContainsFunc(k.Shared, func(v cluster.Volume) bool { return v.Exclusive })
 }

@@ -9,16 +9,14 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 )
 
-// Preferences says which preferences of pods count. Those that do hold until a pod cannot
-// be placed with them. To keep off places with a PreferNoSchedule taint always
-// counts, since that is what the owner of the place preferences.
+// Preferences says which preferences of pods count. Those that do are kept until a pod cannot be placed with them.
+// The preference to stay away from PreferNoSchedule taints always counts, because the owner of the node has it.
 type Preferences uint8
 
-// The zero value is AllPreferences. What is wished of hosts usually costs most: a
-// instance for each few pods.
+// The zero value is AllPreferences. Preferences about hosts usually cost most: an instance for each few pods.
 const (
 	AllPreferences Preferences = iota
-	NotOfHosts                 // those alone that look at no hosts
+	NotOfHosts                 // only those that are not about hosts
 	NoPreferences
 )
 
@@ -34,9 +32,8 @@ func (x Preferences) Of(list []Preference) []Preference {
 
 // Preference is one preference of a pod.
 type Preference struct {
-	// Part is its weight as a part of the heaviest of its kind: kube-scheduler
-	// scales scores so, and a weight alone says nothing. 0: it holds only where a
-	// heavier one gave way.
+	// Part is its weight as a part of the heaviest weight among preferences like it: kube-scheduler scales
+	// scores so, and a weight alone says nothing. 0: it counts only where a heavier one was dropped.
 	Part       float64
 	Neighbours *cluster.Neighbours
 	Term       constraint.Requirements
@@ -49,9 +46,8 @@ func (w Preference) OfHosts() bool {
 	return w.Neighbours != nil && w.Neighbours.Key == cluster.LabelHostname || w.Spread != nil && w.Spread.Key == cluster.LabelHostname
 }
 
-// PreferencesOf lists the preferences of pods of the shape in the order in which they give
-// way: pods to be near, pods to be apart from and nodes, each the heaviest first,
-// then spreads.
+// PreferencesOf lists the preferences of pods of the shape in the order in which they are dropped: pods to be near,
+// pods to be apart from, and nodes, the heaviest first of each; then spreads.
 func PreferencesOf(s *cluster.Shape) []Preference {
 	var out []Preference
 	out = append(out, neighbourPreferences(s, false)...)
@@ -65,9 +61,8 @@ func PreferencesOf(s *cluster.Shape) []Preference {
 	return out
 }
 
-// Crowded reports whether a preference of the pod to be apart from others on a host does
-// not hold on its node, or one for a spread over hosts holds less than on a host
-// without such pods.
+// Crowded reports whether the node of the pod does not meet its preference to be apart from others on a host, or
+// meets one for a spread over hosts less well than a host without such pods.
 func Crowded(n *cluster.Node, p *cluster.Pod) bool {
 	for i := range p.Shape.Neighbours {
 		x := &p.Shape.Neighbours[i]
@@ -84,7 +79,7 @@ func Crowded(n *cluster.Node, p *cluster.Pod) bool {
 	return false
 }
 
-// others counts the chosen pods on the node beside the pod.
+// others counts the chosen pods on the node, without the pod.
 func others(n *cluster.Node, p *cluster.Pod, chosen cluster.Selector, namespaces []string, all bool) int {
 	count := 0
 	for i := range n.Pods {
@@ -114,8 +109,7 @@ func neighbourPreferences(s *cluster.Shape, apart bool) []Preference {
 	return out
 }
 
-// nodePreferences leaves out what the pod's own requirements rule out. One of them
-// holds at a time.
+// nodePreferences leaves out what the pod's own requirements rule out. Only one of them holds at a time.
 func nodePreferences(s *cluster.Shape) []Preference {
 	list := slices.Clone(s.Preferences)
 	slices.SortStableFunc(list, func(a, b cluster.Preference) int { return int(b.Weight) - int(a.Weight) })
@@ -131,7 +125,7 @@ func nodePreferences(s *cluster.Shape) []Preference {
 	return out
 }
 
-// String says what is wished for.
+// String says what is preferred.
 func (w Preference) String() string {
 	switch {
 	case w.Neighbours != nil && w.Neighbours.Apart:
