@@ -9,27 +9,28 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// Asked is what a question has beside a plan: what is known of targets before, and what is found on the way.
+// Asked is what a question about removal has besides a plan: what was known of targets before, and what is found
+// while it is answered.
 type Asked struct {
 	LaunchNone bool          // no instance may be launched
-	Why        bool          // the answer gives reasons, so that the search goes on to its end
+	Why        bool          // the answer gives reasons, so that the search is not ended early
 	Known      *KnownTargets // of the nodes and the instances being launched
 	Kept       Touched       // targets that something was placed on, as they were
-	Launches   bool          // an instance would be launched, and none may be
-	Lost       *demand.Group // because of pods of this group, if not nil
+	Launches   bool          // an instance would have been launched, and none may be
+	Lost       *demand.Group // the search ended because pods of this group find no place; nil: it did not
 }
 
 // Offers reports whether instances may be launched at all.
 func (p *Places) Offers() bool { return p.Asked == nil || !p.Asked.LaunchNone }
 
-// Keep notes what a target has before something is placed on it.
+// Keep records what a target has before something is placed on it.
 func (p *Places) Keep(s *Target) {
 	if p.Asked != nil && s.At < p.FirstLaunch {
 		p.Asked.Kept.Touch(s)
 	}
 }
 
-// roomy returns the next target from the position on that may have room.
+// roomy returns the position of the next target that may have room, from this one on.
 func (p *Places) roomy(at int, need []int64) int {
 	if p.Asked == nil {
 		return at
@@ -37,30 +38,30 @@ func (p *Places) roomy(at int, need []int64) int {
 	return p.Asked.Known.Gaps.Next(at, len(p.Targets), need)
 }
 
-// giveUpOn ends the search: pods of the group find no place whatever happens to
-// the others. Reasons are of all pods, so that it goes on for them.
+// giveUpOn ends the search: pods of the group find no place, whatever happens to the others. If reasons are asked
+// for, the search goes on, because they are given for all pods.
 func (p *Places) giveUpOn(g *demand.Group) {
 	if !p.Asked.Why && !p.Effort.Known {
 		p.Effort.Known, p.Asked.Lost = true, g
 	}
 }
 
-// wouldLaunch notes that Place would launch for pods of the group. Where nothing may be
-// launched that is a no, whatever room there is elsewhere: as soon as the pods wait
-// they are launched for, and the nodes were let go for nothing.
+// wouldLaunch records that a plan would launch an instance for pods of the group. Where none may be launched, the
+// answer is no, whatever room there is elsewhere: as soon as the pods wait, an instance is launched for them, and
+// the nodes are removed for nothing.
 func (p *Places) wouldLaunch(g *demand.Group) {
 	p.Asked.Launches = true
 	p.giveUpOn(g)
 }
 
-// KnownTargets is what is free on targets before a question, in all and by domains.
+// KnownTargets is what is free on targets before a question, for all of them and by domain.
 type KnownTargets struct {
 	Gaps     *Gaps
 	ByDomain map[string][]*DomainTargets
-	Board    *topology.Board // with all pods that run
+	Board    *topology.Board // with all running pods
 }
 
-// DomainTargets is targets that are in the same domains of some keys.
+// DomainTargets is the targets that are in the same domains of some keys.
 type DomainTargets struct {
 	targets []*Target
 	gaps    *Gaps
@@ -94,7 +95,7 @@ func (sc *Scheduler) domainTargetsFor(g *demand.Group, lv *demand.Level, find fu
 	return sc.Targets[sc.FirstLaunch:]
 }
 
-// by parts the targets by the domains of the keys that they are in.
+// by divides the targets by the domains of the keys that they are in.
 func (k *KnownTargets) by(keys []int, targets []*Target) []*DomainTargets {
 	var text []byte
 	for _, key := range keys {
@@ -127,10 +128,10 @@ func (k *KnownTargets) by(keys []int, targets []*Target) []*DomainTargets {
 	return out
 }
 
-// Touched is targets as they were before something was placed on them.
+// Touched holds targets as they were before something was placed on them.
 type Touched map[*Target]Target
 
-// Touch keeps what a target has.
+// Touch keeps what a target has now, the first time.
 func (t *Touched) Touch(s *Target) {
 	if _, known := (*t)[s]; known {
 		return
@@ -151,7 +152,7 @@ func (t *Touched) GiveBack() {
 	}
 }
 
-// Unplaced lists the pods that the search ended for.
+// Unplaced lists the pods because of which the search ended.
 func (a *Asked) Unplaced() []plan.Unplaced {
 	u := plan.Unplaced{Shape: a.Lost.Shape}
 	for _, w := range a.Lost.Pods[a.Lost.Placed:] {

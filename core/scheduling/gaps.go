@@ -4,16 +4,16 @@ import (
 	"github.com/daemok/daemok/core/amount"
 )
 
-// gapsIn is of how many targets what is free is summed up.
+// gapsIn is how many targets share one entry of Gaps.most.
 const gapsIn = 32
 
-// Gaps is what is free on targets before anything is placed, to find those that may
-// have room without a look at the others.
+// Gaps is what is free on targets before anything is placed. It finds those that may have room without looking at
+// all others.
 type Gaps struct {
 	Dims    int
 	targets int
 	free    []int64 // target after target
-	most    []int64 // of each in gapsIn targets
+	most    []int64 // the most that any of gapsIn targets in a row has of each
 }
 
 // Add adds a target, of which so much is free.
@@ -35,9 +35,8 @@ func (x *Gaps) Clear() { x.targets, x.free, x.most = 0, x.free[:0], x.most[:0] }
 // of returns what is free on a target.
 func (x *Gaps) of(target int) []int64 { return x.free[target*x.Dims : (target+1)*x.Dims] }
 
-// Next returns the next target from the position on that may have room, or n if
-// there is none below. Nothing is known of targets that came later, or of any if x
-// is nil.
+// Next returns the next target that may have room, from position at on, or n if there is none before that. Targets
+// that were not added may have room; so may all of them if x is nil.
 func (x *Gaps) Next(at, n int, need []int64) int {
 	if x == nil {
 		return at

@@ -17,7 +17,7 @@ import (
 // offeringIndex finds the offerings that pods may be on, by level and spot.
 type offeringIndex struct {
 	*Places
-	Sets map[string][]*demand.OfferingSet // see offeringSetsOf
+	Sets map[string][]*demand.OfferingSet // see OfferingSetsOf
 }
 
 // launchable reports whether an instance can be had for a pod of the group now.
@@ -28,9 +28,8 @@ func (ix *offeringIndex) launchable(g *demand.Group, lv *demand.Level) bool {
 	})
 }
 
-// OfferingSetsOf lists the spots on which instances can be launched for pods of the
-// level; a single one where it does not matter. Levels that want the same of
-// nodes share them.
+// OfferingSetsOf lists the offering sets for pods of the level: one for each spot that instances can be launched on,
+// or a single one where the spot does not matter. Levels that want the same of nodes share them.
 func (ix *offeringIndex) OfferingSetsOf(lv *demand.Level) []*demand.OfferingSet {
 	if lv.Asked {
 		return lv.OfferingSets
@@ -94,7 +93,7 @@ func (ix *offeringIndex) offeringSetAt(k *book, lv *demand.Level, spot topology.
 	return m
 }
 
-// appendSpot adds what distinguishes spots that are to be the same in these keys.
+// appendSpot appends a text that is equal for spots with the same domains of these keys, as the key of a map.
 func appendSpot(text []byte, keys []int, spot topology.Spot) []byte {
 	for _, k := range keys {
 		text = binary.LittleEndian.AppendUint32(text, uint32(spot[k]))
@@ -123,7 +122,7 @@ func (ix *offeringIndex) newOfferingSet(lv *demand.Level, spot topology.Spot) *d
 	return m
 }
 
-// reservedCapacity adds what one pool has for one of the pod's alternatives.
+// reservedCapacity adds the options that one pool has for one of the pod's alternatives.
 func (ix *offeringIndex) reservedCapacity(b *supply.Candidate, lv *demand.Level, t feasibility.Term, found *book) {
 	fixed := lv.Rules.Fixed()
 	in := b.RegionsBy(ix.Board, fixed)
@@ -141,8 +140,8 @@ func (ix *offeringIndex) reservedCapacity(b *supply.Candidate, lv *demand.Level,
 	}
 }
 
-// spotsOf lists where instances of the option can be: several spots where the
-// pool leaves a label of its own open.
+// spotsOf lists the spots that instances of the option can be on: several where the pool leaves one of its own
+// labels open.
 func (ix *offeringIndex) spotsOf(b *supply.Candidate, t feasibility.Term, option int, fixed []int) []topology.Spot {
 	out := []topology.Spot{ix.nowhere()}
 	for _, k := range fixed {

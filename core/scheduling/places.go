@@ -13,7 +13,8 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// Places is where pods have their place, and what is free: the scheduler and what goes over its work share it.
+// Places says which pods have a place where, and what is free. The scheduler shares it with core/place, which checks
+// and changes the answer.
 type Places struct {
 	Board       *topology.Board
 	Dims        amount.Dims
@@ -23,7 +24,7 @@ type Places struct {
 	Demand      *demand.Demand
 	Waiting     []*demand.Group // one for each shape, in the order of placing
 	Targets     []*Target       // nodes, then instances being launched
-	FirstLaunch int             // position of the first target on an instance of this plan
+	FirstLaunch int             // position of the first target that is an instance of this plan
 	Round       int             // counted from 1
 	Placed      []Placed
 	Turn        int
@@ -41,21 +42,20 @@ type Placed struct {
 	Launch int     // on an instance of this plan: its position among the launches
 }
 
-// Stay is where a pod is.
+// Stay is the group of a pod that has its place, and the level on which it got it.
 type Stay struct {
 	Group *demand.Group
 	Level *demand.Level
 }
 
-// Place notes where pods of the group have their place: at a target or, without one, on an instance of this plan.
+// Place records where pods have their place: on a target or, without one, on an instance of this plan.
 func (p *Places) Place(of Stay, pods []demand.WaitingPod, on plan.Destination, name string, at *Target, launch int) {
 	for _, w := range pods {
 		p.Placed = append(p.Placed, Placed{WaitingPod: w, Stay: of, On: on, Name: name, Target: at, Launch: launch})
 	}
 }
 
-// RoomOn returns how many pods of the group the target may take now, on which
-// it is admitted.
+// RoomOn returns how many pods of the group the target may take now. They must be admitted there.
 func (p *Places) RoomOn(s *Target, g *demand.Group, lv *demand.Level) int64 {
 	n, _ := s.Guests.Within(p.Dims, s.Free, g)
 	if n == 0 {
@@ -103,7 +103,7 @@ func (p *Places) Turns(list []demand.WaitingPod) []demand.WaitingPod {
 	return list
 }
 
-// Hold notes that volumes for one pod at a time are in use.
+// Hold records that the class's volumes for one pod at a time are in use.
 func (p *Places) Hold(k *demand.PodClass) {
 	for _, v := range k.Shared {
 		if v.Exclusive {
@@ -112,14 +112,14 @@ func (p *Places) Hold(k *demand.PodClass) {
 	}
 }
 
-// Release notes that they are free again.
+// Release records that they are free again.
 func (p *Places) Release(k *demand.PodClass) {
 	for _, v := range k.Shared {
 		delete(p.Held, v.Claim)
 	}
 }
 
-// Used reports whether a volume for one pod at a time is in use already.
+// Used reports whether one of the class's volumes for one pod at a time is in use.
 func (p *Places) Used(k *demand.PodClass) bool {
 	return slices.ContainsFunc(k.Shared, func(v cluster.Volume) bool { return v.Exclusive && p.Held[v.Claim] })
 }
@@ -137,7 +137,7 @@ func (p *Places) pins(fixed []int, spot topology.Spot) constraint.Requirements {
 	return out
 }
 
-// spotOf returns where the target is; nowhere while no rule looks at other pods.
+// spotOf returns the spot of the target; nil if no rule looks at other pods.
 func (p *Places) spotOf(s *Target) topology.Spot {
 	if !p.Values.Counted {
 		return nil
@@ -145,7 +145,7 @@ func (p *Places) spotOf(s *Target) topology.Spot {
 	return p.Board.Spot(s.Place)
 }
 
-// ahead returns the spot with its host left open, for any place there.
+// ahead returns the spot with its host left open: that of any host in the same domains.
 func (p *Places) ahead(spot topology.Spot) topology.Spot {
 	out := slices.Clone(spot[:min(len(spot), len(p.Board.Keys()))])
 	if k := slices.Index(p.Board.Keys(), cluster.LabelHostname); k >= 0 && k < len(out) {

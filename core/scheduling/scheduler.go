@@ -10,38 +10,36 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// Scheduler finds places for pods: on nodes, on instances that are being launched, and for the others the site that
-// they are to be launched for.
+// Scheduler finds places for pods on nodes and on instances that are being launched. For the others it decides the
+// offering set that an instance is to be launched from.
 type Scheduler struct {
 	*Places
 	groups    map[demand.Request]*demand.Group
-	offered   map[int][]*demand.Group    // by tally: groups of which such pods are launched for, two at most
-	followers map[int][]*demand.PodClass // by tally: those whose pods must be near such pods
+	offered   map[int][]*demand.Group    // by tally: groups with such pods that instances are launched for, two at most
+	followers map[int][]*demand.PodClass // by tally: pod classes whose pods must be near such pods
 	Index     offeringIndex
 	Choices   chooser
 	sales     map[sale]bool // see offersIn
 }
 
-// Connect makes it ready for the first round with these places.
+// Connect prepares it for the first round with these places.
 func (sc *Scheduler) Connect(p *Places, variants []Variant) {
 	sc.Places, sc.followers = p, map[int][]*demand.PodClass{}
 	sc.Index.Places = p
 	sc.Choices = chooser{Places: p, variants: variants}
 }
 
-// Begin makes it ready for a round.
+// Begin prepares it for a round.
 func (sc *Scheduler) Begin() {
 	sc.groups, sc.offered, sc.sales = map[demand.Request]*demand.Group{}, map[int][]*demand.Group{}, map[sale]bool{}
 	sc.Choices.begin()
 }
 
-// Schedule decides for the pods of each group where they go: on a target, or on
-// an instance that is to be launched, with as much of its place decided as rules
-// about other pods need. Pods that must be near others come after those.
+// Schedule decides where the pods of each group go: to a target, or to an instance that is to be launched, in those
+// domains that rules about other pods need to be decided. Pods that must be near others come after these.
 //
-// In the first round pods are spread over all domains in which instances can be
-// had. For those that found no place so, later rounds look at the nodes that
-// there will be, as kube-scheduler does.
+// The first round spreads pods over all domains in which instances can be launched. For pods that found no place so,
+// later rounds look at the nodes that there will be, as kube-scheduler does.
 func (sc *Scheduler) Schedule() {
 	for again := true; again && !sc.Effort.Spent(0); {
 		moved := false
@@ -86,8 +84,7 @@ func (sc *Scheduler) findHome(g *demand.Group) {
 	}
 }
 
-// fillTargets places pods of the group, for which other pods do not matter, on
-// what is there or on its way.
+// fillTargets places pods of the group, for which other pods do not matter, on targets.
 func (sc *Scheduler) fillTargets(g *demand.Group, lv *demand.Level) {
 	for at := sc.roomy(0, g.Need); at < len(sc.Targets); at = sc.roomy(at+1, g.Need) {
 		s := sc.Targets[at]
@@ -100,26 +97,24 @@ func (sc *Scheduler) fillTargets(g *demand.Group, lv *demand.Level) {
 	}
 }
 
-// site is all places that are alike for the rules about other pods, single
-// hosts aside.
+// site is the targets and the offering set that are alike for rules about other pods, single hosts aside.
 type site struct {
 	spot        topology.Spot
 	targets     []*Target
-	roomy       *Gaps // over the targets: others than those with room are among them; nil: they are not
+	roomy       *Gaps // of the targets, which include some without room; nil: all of them have room
 	cursor      int
 	moved       bool // something was placed since the cursor was at the start
 	offeringSet *demand.OfferingSet
 	turn        int     // see Variant
-	strays      int     // kinds of pods that must be near those of the group and cannot be there
+	strays      int     // pod classes whose pods must be near those of the group and cannot be there
 	astray      bool    // see topology.Board.Astray
 	cost        float64 // of the instance launched first there
 	tier        int
-	shut        bool // nothing more can be had
+	shut        bool // nothing more can be placed there
 }
 
-// balance places pods of the group one after another where rules about other
-// pods allow it, in the emptiest domain first: on a target, else on an instance
-// that is to be launched.
+// balance places pods of the group one after another where rules about other pods allow it, in the emptiest domain
+// first: on a target, or else on an instance that is to be launched.
 func (sc *Scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 	sites := sc.sitesFor(g, lv, last)
 	if last && len(sites) == 0 && !sc.Offers() {
@@ -167,8 +162,8 @@ func (sc *Scheduler) balance(g *demand.Group, lv *demand.Level, last bool) {
 	}
 }
 
-// emptiest returns the site with room that counts the fewest pods; of equals
-// one with a target, then of the heavier pool, then the cheaper one.
+// emptiest returns the site with room that counts the fewest pods, and its room; of equal ones that which before
+// puts first.
 func (sc *Scheduler) emptiest(lv *demand.Level, sites []*site) (*site, int64) {
 	var best *site
 	var least, room int64
@@ -188,8 +183,8 @@ func (sc *Scheduler) emptiest(lv *demand.Level, sites []*site) (*site, int64) {
 	return best, room
 }
 
-// countStrays notes for each site how many kinds of waiting pods that must be
-// near pods of this group could not be launched for there.
+// countStrays counts for each site the pod classes with waiting pods that must be near pods of this group, and for
+// which no instance could be launched there.
 func (sc *Scheduler) countStrays(g *demand.Group, lv *demand.Level, sites []*site) {
 	if len(sites) < 2 {
 		return
@@ -204,9 +199,8 @@ func (sc *Scheduler) countStrays(g *demand.Group, lv *demand.Level, sites []*sit
 	}
 }
 
-// offersIn reports whether an instance for pods of the group can be had in the
-// domain. Nothing is launched while homes are sought, so that it stays so in a
-// round.
+// offersIn reports whether an instance for pods of the group can be launched in the domain. Nothing is launched
+// while places are sought, so that the answer holds for the round.
 func (sc *Scheduler) offersIn(g *demand.Group, key int, domain int32) bool {
 	if domain < 0 {
 		return true
@@ -226,7 +220,7 @@ func (sc *Scheduler) offersIn(g *demand.Group, key int, domain int32) bool {
 	return yes
 }
 
-// sale asks whether something for a group is offered in a domain.
+// sale is what offersIn is asked: it is the key under which the answer is kept.
 type sale struct {
 	group  *demand.Group
 	key    int
@@ -243,9 +237,8 @@ func (s *site) before(other *site) bool {
 		cmp.Compare(s.cost, other.cost)) < 0
 }
 
-// nextTarget returns the next target of the site that may take pods of the group,
-// and how many. When targets were passed over and something moved since, they
-// are tried again: what is allowed on a host grows as others fill.
+// nextTarget returns the next target of the site that may take pods of the group, and how many. If pods were placed
+// since, the targets that it skipped are tried again: as other hosts fill, more pods are allowed on one.
 func (s *site) nextTarget(p *Places, g *demand.Group, lv *demand.Level) (*Target, int64) {
 	for {
 		for s.cursor = s.roomy.Next(s.cursor, len(s.targets), g.Need); s.cursor < len(s.targets); s.cursor = s.roomy.Next(s.cursor+1, len(s.targets), g.Need) {
@@ -265,7 +258,7 @@ func (s *site) nextTarget(p *Places, g *demand.Group, lv *demand.Level) (*Target
 	}
 }
 
-// sitesFor lists where pods of the group may be at all, amounts included.
+// sitesFor lists the sites with a target or an offering for pods of the group, amounts included.
 func (sc *Scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*site {
 	fixed := lv.Rules.Fixed()
 	var out []*site
@@ -311,9 +304,8 @@ func (sc *Scheduler) sitesFor(g *demand.Group, lv *demand.Level, last bool) []*s
 	return out
 }
 
-// mayStandAlone reports whether pods of the level can be on a new instance as
-// far as pods on the same host decide: those that must be beside others need
-// some of these to be launched for too.
+// mayStandAlone reports whether pods of the level can be on a new instance, as far as pods on the same host decide.
+// For pods that must be beside others, an instance must be launched for some of these too.
 func (sc *Scheduler) mayStandAlone(g *demand.Group, lv *demand.Level) bool {
 	return !slices.ContainsFunc(lv.Rules.Seeks(), func(s topology.Seek) bool {
 		return !demand.Exempt(sc.Board, s) && !sc.Board.Comes(s.Tally) &&
@@ -321,8 +313,7 @@ func (sc *Scheduler) mayStandAlone(g *demand.Group, lv *demand.Level) bool {
 	})
 }
 
-// offering notes that pods of the group are launched for, for those that must be on
-// their host.
+// offering records that instances are launched for pods of the group, for pods that must be on their host.
 func (sc *Scheduler) offering(podGroup *demand.Group) {
 	for _, t := range podGroup.Level.Rules.Sought() {
 		if list := sc.offered[t]; len(list) < 2 && !slices.Contains(list, podGroup.Of) {
@@ -331,8 +322,7 @@ func (sc *Scheduler) offering(podGroup *demand.Group) {
 	}
 }
 
-// askFor hands the next n pods of the group over to those that are to be
-// launched for.
+// askFor adds the next n pods of the group to the demand: instances are to be launched for them.
 func (sc *Scheduler) askFor(g *demand.Group, lv *demand.Level, m *demand.OfferingSet, n int64) {
 	key := demand.Request{Of: g, Level: lv, OfferingSet: m}
 	podGroup := sc.groups[key]
@@ -346,8 +336,7 @@ func (sc *Scheduler) askFor(g *demand.Group, lv *demand.Level, m *demand.Offerin
 	sc.Hold(g.PodClass)
 }
 
-// RecordFollowers finds out who must be near whom, and how many others must come
-// before pods of each pod class.
+// RecordFollowers finds out which pods must be near which others, and how many pod classes must come before each.
 func (sc *Scheduler) RecordFollowers() {
 	missing := map[*demand.PodClass]int{}
 	led := map[int][]*demand.PodClass{}

@@ -14,29 +14,28 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Target is a place that is there or on its way.
+// Target is a node, or an instance that is being launched.
 type Target struct {
 	At          int           // position among the targets
-	ID          int           // the same wherever it is among them
-	Node        *cluster.Node // nil: none
+	ID          int           // stays the same when targets are put in another order
+	Node        *cluster.Node // nil: it is an instance
 	On          plan.Destination
 	Name        string
 	Free        []int64
 	spare       []quantity.Extended // devices of a node that are free and that no pod here asks for, sorted by name
 	Guests      demand.Guests
 	Taints      []constraint.Taint
-	meant       []cluster.Pod         // that its instance was launched for and that still wait
+	meant       []cluster.Pod         // the pods that its instance was launched for
 	InFlight    *feasibility.InFlight // of an instance that is being launched, by an earlier plan or by this one
 	Launch      int                   // of an instance of this plan: its position among the launches
-	Planned     *plan.Launch          // of such a one
+	Planned     *plan.Launch          // of an instance of this plan
 	Place       int                   // on the board
-	Closed      bool                  // to those that a question is about
-	ShutForGood bool                  // to those of every question
+	Closed      bool                  // to the pods of the current question
+	ShutForGood bool                  // to the pods of every question
 }
 
-// NodeTargets lists nodes that may take pods: initialized ones first, the
-// fullest first among these, so that large gaps stay whole and the emptiest
-// nodes can go, and devices are left to pods that ask for them.
+// NodeTargets lists nodes that may take pods: initialized ones first, and the fullest first among these. So large
+// gaps stay whole, the emptiest nodes can be removed, and devices are left for pods that ask for them.
 func NodeTargets(s *cluster.Snapshot, d amount.Dims) []*Target {
 	var out []*Target
 	for i := range s.Nodes {
@@ -63,7 +62,7 @@ func ByRoom(a, b *Target) int {
 		cmp.Compare(a.Name, b.Name))
 }
 
-// spareOf lists the devices among what is free that none here asks for.
+// spareOf lists the free devices that no pod here asks for.
 func spareOf(free quantity.Resources, d amount.Dims) []quantity.Extended {
 	var out []quantity.Extended
 	for _, e := range free.Extended {
@@ -74,13 +73,13 @@ func spareOf(free quantity.Resources, d amount.Dims) []quantity.Extended {
 	return out
 }
 
-// lessOf compares what there is of the first device, as vectors are compared: who
-// has none of it has a later one.
+// lessOf compares two devices of lists sorted by name, as vectors are compared: of two names, the list with the
+// later one has nothing of the earlier one.
 func lessOf(a, b quantity.Extended) int {
 	return cmp.Or(cmp.Compare(b.Name, a.Name), cmp.Compare(a.Amount, b.Amount))
 }
 
-// attach takes off what volumes of the pods use, shared ones once.
+// attach subtracts the attachments that volumes of the pods use, and counts shared volumes once.
 func (s *Target) attach(pods []cluster.Pod, d amount.Dims) {
 	for i := range pods {
 		for _, v := range pods[i].Shape.Volumes {
@@ -124,8 +123,7 @@ func poolOf(m *cluster.Instance, pools []*feasibility.Pool) *feasibility.Pool {
 	return nil
 }
 
-// Admitted reports whether the target is one for pods of the level, amounts and
-// other pods aside.
+// Admitted reports whether pods of the level may be on the target, amounts and other pods aside.
 func (s *Target) Admitted(lv *demand.Level, targets int) bool {
 	return !s.Closed && s.MayBeOn(lv, targets)
 }
@@ -138,7 +136,7 @@ func (s *Target) admits(shape *cluster.Shape) feasibility.Reason {
 	return feasibility.NodeAdmits(shape, s.Node)
 }
 
-// MayBeOn is admitted whether or not the target is closed now.
+// MayBeOn is Admitted, whether or not the target is closed now.
 func (s *Target) MayBeOn(lv *demand.Level, targets int) bool {
 	if len(lv.Allowed) < targets {
 		lv.Allowed = append(lv.Allowed, make([]int8, targets-len(lv.Allowed))...)
@@ -152,18 +150,17 @@ func (s *Target) MayBeOn(lv *demand.Level, targets int) bool {
 	return lv.Allowed[s.ID] > 0
 }
 
-// Shut leaves no room: the instance is not launched after all.
+// Shut leaves no room on the target, because its instance is not launched after all.
 func (s *Target) Shut() {
 	for i := range s.Free {
 		s.Free[i] = -1
 	}
 }
 
-// HonourClaims gives the pods that an instance was launched for their place there,
-// being launched or as a node, as long as they wait, so that none else takes it and nothing is launched twice. Some
-// may go only where others are by then: those left are tried again as long as
-// that helps a good part of them, so that the cost stays linear; the rest find
-// homes like all others.
+// HonourClaims gives waiting pods their place on the instance that was launched for them, whether it is still being
+// launched or is a node. So no other pods take it, and nothing is launched twice. Some of the pods may only go where
+// others are by then: those left are tried again as long as that helps a good part of them, so that the cost stays
+// linear. The rest are placed like all other pods.
 func (sc *Scheduler) HonourClaims() {
 	claims := sc.claims()
 	for honoured, refused := 0, 0; ; honoured, refused = 0, 0 {
@@ -177,8 +174,8 @@ func (sc *Scheduler) HonourClaims() {
 	}
 }
 
-// claims is what the pods of a group have been promised. One that was launched for
-// again is promised several places.
+// claims is the places that the pods of a group have been promised. A pod for which several instances were launched
+// is promised several places.
 type claims struct {
 	group *demand.Group
 	sites []*claimed
@@ -198,7 +195,7 @@ type claim struct {
 	pods   [][2]string // those that wait for their place
 }
 
-// claims lists by group, in the order of placing, who was promised what.
+// claims lists by group, in the order of placing, which pods were promised which places.
 func (sc *Scheduler) claims() []claims {
 	waiting := sc.awaited()
 	if waiting == nil {
@@ -236,8 +233,8 @@ func (sc *Scheduler) claims() []claims {
 	return out
 }
 
-// honourAll gives pods of the group their places, one on each site in turn, since
-// a spread allows no other order. It says how many got theirs, and how many did not.
+// honourAll gives pods of the group their places, one on each site in turn, since a spread allows no other order. It
+// returns how many pods got a place, and how many did not.
 func (sc *Scheduler) honourAll(c *claims) (honoured, left int) {
 	targets := 0
 	for _, s := range c.sites {

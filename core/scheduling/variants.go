@@ -7,31 +7,29 @@ import (
 	"github.com/daemok/daemok/core/demand"
 )
 
-// chooser follows the variants that the caller asks for, and records which there are.
+// chooser applies the variants that the caller asks for, and records which others there could be.
 type chooser struct {
 	*Places
 	variants []Variant
 	Choices  []Choice // by shape, in the order of placing
 }
 
-// Variant is how the pods of one shape get their places otherwise than usual,
-// where that is decided before instances are chosen. What is best depends on
-// instances that are not known then, so that who has the time tries several.
-// The zero value is the usual way. It is for the first round: pods that find
-// no home so find one as usual.
+// Variant changes how the pods of one shape get their places, where that is decided before instances are chosen. What
+// is best depends on instances that are not known then, so that a caller with enough time tries several. The zero
+// value changes nothing. Variants count in the first round only: pods that find no place so find one as usual.
 type Variant struct {
-	Kept int64 // so many of its pods at least are kept off what is there and on its way
-	Turn int   // of domains with as few pods, which one comes first: 1 for the first, 0 for that with most in its favour
+	Kept int64 // how many of its pods at least go to no existing target
+	Turn int   // which of the domains with the fewest pods comes first: 1 for the first; 0: as usual, see site.before
 }
 
 // Choice is what a variant could change for the pods of one shape.
 type Choice struct {
-	Pods   int64 // that found a home, or instances to be launched for
-	Placed int64 // of these: on what is there or on its way, where they might be elsewhere as well
+	Pods   int64 // that got a place, or for which instances are to be launched
+	Placed int64 // of these: on existing targets, where they might be elsewhere as well
 	Turns  int   // domains among which one may come first; 0 where it makes no difference
 }
 
-// begin makes groups lean as is asked for.
+// begin applies the variants to groups, and starts to record choices.
 func (ch *chooser) begin() {
 	for i, g := range ch.Waiting {
 		g.Rides = math.MaxInt64
@@ -49,8 +47,7 @@ func (ch *chooser) begin() {
 	}
 }
 
-// turnTo lets the domain come first that the group leans to, if instances are
-// offered there by pools as heavy as elsewhere.
+// turnTo puts the domain first that the variant of the group asks for, if no site has offerings of heavier pools.
 func (ch *chooser) turnTo(g *demand.Group, sites []*site) {
 	if ch.Round > 1 || g.At >= len(ch.variants) {
 		return
@@ -67,8 +64,8 @@ func (ch *chooser) turnTo(g *demand.Group, sites []*site) {
 	}
 }
 
-// recordChoice notes among how many sites the group might have chosen: none where
-// all have as many pods in the end, whichever comes first.
+// recordChoice records among how many sites the group might have chosen: none where all sites have as many pods in
+// the end, whichever comes first.
 func (ch *chooser) recordChoice(g *demand.Group, lv *demand.Level, sites []*site) {
 	if ch.Round > 1 || len(sites) < 2 || len(g.PodClass.Levels) > 1 {
 		return
@@ -80,9 +77,8 @@ func (ch *chooser) recordChoice(g *demand.Group, lv *demand.Level, sites []*site
 	}
 }
 
-// RecordPlaced counts the pods of each group that have their place already. Those
-// with preferences, which might not be met elsewhere, and those that are more
-// important than others keep it.
+// RecordPlaced counts the pods of each group that have their place already. Pods with preferences, which might not be
+// met elsewhere, and pods of a higher priority than others have no choice.
 func (ch *chooser) RecordPlaced() {
 	if ch.Round > 1 {
 		return
