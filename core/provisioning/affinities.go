@@ -6,18 +6,17 @@ import (
 	"github.com/daemok/daemok/core/demand"
 )
 
-// affinities knows which groups must be on the host of pods of other groups, and puts co-located sets together.
+// affinities knows which groups need pods of other groups on their host, and puts co-located sets together.
 type affinities struct {
 	pr       *Provisioner
 	givers   map[int][]*demand.Group              // of a tally that some pods seek: the groups of such pods
 	seekers  map[int][]*demand.Group              // of a tally: the groups of pods that must be beside such pods
-	Gatherer demand.Guests                        // likewise, for gathering co-located sets
+	Gatherer demand.Guests                        // for gathering co-located sets; kept for its memory
 	meeting  map[[2]*demand.OfferingSet]bool      // offering sets with an instance in common; see meet
-	torn     map[*demand.Group]*demand.Colocation // co-located sets that are too much for any instance, by those that homes are sought for
+	torn     map[*demand.Group]*demand.Colocation // co-located sets that are too large for any instance, by group of waiting pods
 }
 
-// bind finds out which groups hang together and how far each is from pods that
-// need none.
+// bind finds out which groups depend on each other, and how far each is from one that needs no others.
 func (a *affinities) bind() {
 	a.givers, a.seekers = nil, map[int][]*demand.Group{}
 	for _, g := range a.pr.Groups {
@@ -46,8 +45,8 @@ func (a *affinities) bind() {
 	a.measureComponents()
 }
 
-// joinComponents puts groups into one component that have a tally in common, as those that
-// seek or as those that are sought.
+// joinComponents puts groups into one component that have a tally in common, because their pods seek such pods or
+// are such pods.
 func (a *affinities) joinComponents() {
 	seen := map[int]bool{}
 	for _, g := range a.pr.Groups {
@@ -70,8 +69,8 @@ func (a *affinities) joinComponents() {
 	}
 }
 
-// measureComponents counts how many steps each group is from pods that need none,
-// so that those needed are looked for among groups that are nearer to them.
+// measureComponents counts how many steps each group is from one that needs no others, so that pods that a group
+// needs are looked for among groups with fewer steps.
 func (a *affinities) measureComponents() {
 	missing := map[*demand.Group]int{}
 	var ready []*demand.Group
@@ -107,7 +106,7 @@ func (a *affinities) measureComponents() {
 	}
 }
 
-// touchAll ends a look ahead at other numbers of pods that are left.
+// touchAll ends a calculation with other numbers of pods that are left.
 func (a *affinities) touchAll(left []int64) {
 	for i, n := range left {
 		if n != a.pr.outstanding.left[i] {

@@ -13,13 +13,13 @@ import (
 	"github.com/daemok/daemok/core/supply"
 )
 
-// Packer chooses instances for a batch. What it leaves out, and what turns out to
-// break a rule that the batch does not hold, is placed one instance after another.
+// Packer chooses instances for a batch. For pods that it leaves out, and for those that would break a rule that the
+// batch cannot express, one instance after another is launched.
 type Packer interface {
 	Pack(batch pack.Batch) []pack.Instance
 }
 
-// batch is a pack.Batch with what its numbers stand for.
+// batch is a pack.Batch with what its positions stand for.
 type batch struct {
 	pack.Batch
 	groups             []*demand.Group
@@ -27,7 +27,7 @@ type batch struct {
 	offeringPools      []offeringPool
 	reservedCapacities map[string]int // positions among the limits
 	asked              []bool         // by resource: some group asks for it
-	less               map[int][]int  // by offering: the same with less room, see supplyOf
+	less               map[int][]int  // by offering: the same offerings with less room, see supplyOf
 }
 
 type origin struct {
@@ -55,7 +55,7 @@ func (pr *Provisioner) launchTogether() {
 	}
 }
 
-// batchOf lists what is to be launched from the pools of a tier.
+// batchOf lists the groups of a tier, and the offerings of its pools.
 func (pr *Provisioner) batchOf(tier int) *batch {
 	out := &batch{}
 	for _, g := range pr.Groups {
@@ -80,8 +80,8 @@ func (pr *Provisioner) batchOf(tier int) *batch {
 	return out
 }
 
-// distinguishable reports whether a batch can express what pods of the group ask for: not
-// where others must be on their host, or volumes are shared.
+// distinguishable reports whether a batch can express what pods of the group need. It cannot where others must be on
+// their host, or where they share volumes.
 func (pr *Provisioner) distinguishable(g *demand.Group) bool {
 	return !pr.Board.NearOnHost(g.Level.Rules) && len(g.PodClass.Shared) == 0
 }
@@ -95,8 +95,8 @@ func (pr *Provisioner) batchGroup(g *demand.Group) pack.Group {
 	return out
 }
 
-// reportPorts adds ports of the host, each as a kind of its own from a number on:
-// a pod with a port joins where no pod has one that conflicts with it.
+// reportPorts adds ports of the host to the groups, each port as a pack.Group kind of its own from this number on: a
+// pod with a port joins where no pod has one that conflicts with it.
 func (l *batch) reportPorts(from int) {
 	var known []cluster.Port
 	for _, g := range l.groups {
@@ -119,8 +119,8 @@ func (l *batch) reportPorts(from int) {
 	}
 }
 
-// offering adds what the pool offers within its limits. An instance type that may use surplus
-// credits is offered in several grades.
+// offering adds the offerings of the pool within its limits. An instance type that may use surplus credits is added
+// in several grades.
 func (l *batch) offering(b *supply.Candidate, reserved map[string]int64) {
 	takes := l.takes(b, reserved)
 	from := offeringPool{b, make([]span, len(b.Options))}
@@ -140,8 +140,8 @@ func (l *batch) offering(b *supply.Candidate, reserved map[string]int64) {
 	l.offeringPools = append(l.offeringPools, from)
 }
 
-// open sets which offerings each group may have. Groups that ask every pool for the
-// same options share one set.
+// open decides which offerings each group may have. Groups that may have the same options of every pool share one
+// set.
 func (l *batch) open(pr *Provisioner) {
 	sets, numbers := map[string]*openOfferings{}, map[*supply.Lot]uint32{}
 	of := make([]*openOfferings, len(l.groups))
@@ -180,7 +180,7 @@ func (l *batch) open(pr *Provisioner) {
 	}
 }
 
-// recordAsked notes what the groups ask for.
+// recordAsked records which resources the groups ask for.
 func (l *batch) recordAsked() {
 	for i := range l.Groups {
 		if l.asked == nil {
@@ -268,9 +268,8 @@ func (l *batch) limit(b *supply.Candidate) func(kind int) []pack.Take {
 	}
 }
 
-// launchBatch launches the instances that the packer chooses: those from a capacity reservation, so
-// that no others use it up, then the most expensive first. Pods that a rule keeps off
-// one wait for what is launched next.
+// launchBatch launches the instances that the packer chooses: first those from a capacity reservation, so that no
+// others use it up; then the most expensive first. Pods that a rule keeps off an instance wait for the next one.
 func (pr *Provisioner) launchBatch(l *batch) {
 	instances := pr.Packer.Pack(l.Batch)
 	slices.SortStableFunc(instances, func(a, b pack.Instance) int {
@@ -285,15 +284,14 @@ func (pr *Provisioner) launchBatch(l *batch) {
 	}
 }
 
-// plenty reports whether the instance is taken from no capacity reservation.
+// plenty reports whether the number of such instances is not limited by a capacity reservation.
 func (l *batch) plenty(m pack.Instance) bool {
 	from := l.from[m.Offering]
 	return len(from.candidate.ReservedCapacitiesOf(from.option)) == 0
 }
 
-// extrasOf returns how many pods of each group may ride along on instances of the
-// batch: those that are left, less those of the batch, which have instances of
-// their own; nil where that is none.
+// extrasOf returns how many pods of each group may fill gaps on instances of the batch: those that are left, without
+// the groups of the batch, which have instances of their own; nil where there are none.
 func (pr *Provisioner) extrasOf(l *batch) []int64 {
 	left := slices.Clone(pr.outstanding.left)
 	for _, g := range l.groups {
@@ -311,7 +309,7 @@ func (pr *Provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 	filled := supply.Load{Sum: make([]int64, pr.Dims.Len())}
 	filled.Reset(l.from[m.Offering].option)
 	filled.Room = m.Room
-	if b.Remaining != nil { // what it leaves is for the others of the batch
+	if b.Remaining != nil { // what it leaves of limits is for the others of the batch
 		filled.Modest = b.Options[filled.Option].Kind + 1
 	}
 	f := &pr.filler
@@ -341,8 +339,8 @@ func (pr *Provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 	pr.Launch(b, &kept, &as)
 }
 
-// ride adds the extras that fit to a load, as far as minValues allow it. There are
-// none where a spot instance would no longer leave enough instance types open.
+// ride adds the extras that fit to a load, as far as minValues allow it. It adds none where a spot instance would no
+// longer leave enough instance types open.
 func (pr *Provisioner) ride(b *supply.Candidate, own supply.Load, extras []int64) supply.Load {
 	full := own.Clone()
 	pr.fill(b, &full, extras, nil)
@@ -351,7 +349,7 @@ func (pr *Provisioner) ride(b *supply.Candidate, own supply.Load, extras []int64
 		return own
 	}
 	for _, p := range out.Parts {
-		if extras[p.Group] > 0 { // none of the batch is a rider
+		if extras[p.Group] > 0 { // groups of the batch have no extras
 			extras[p.Group] -= p.N
 		}
 	}

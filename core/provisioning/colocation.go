@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/demand"
 )
 
-// colocationOf returns the co-located set of the group's next pod, and nil for one that may come
-// alone and that none must be beside.
+// colocationOf returns the co-located set of the group's next pod. It is nil for a group without a component: its pods
+// need no others, and no others need them.
 func (a *affinities) colocationOf(g *demand.Group, left []int64) *demand.Colocation {
 	switch {
 	case g.Component == nil:
@@ -35,8 +35,7 @@ type gathering struct {
 	worth map[int]float64 // by tally: of the seekers that are in the co-located set
 }
 
-// hostsKey asks on how many instances pods of a tally can be beside pods that
-// want instances of an offering set.
+// hostsKey is the question on how many instances pods of a tally can be, beside pods that want an offering set.
 type hostsKey struct {
 	tally       int
 	offeringSet *demand.OfferingSet
@@ -123,8 +122,7 @@ func (c *gathering) add(g *demand.Group, n int64) int64 {
 	return n
 }
 
-// narrow keeps what instances of the group may be; it changes nothing where
-// none would be left.
+// narrow keeps the options that the group allows too. It changes nothing, and returns false, where none would be left.
 func (c *gathering) narrow(g *demand.Group) bool {
 	if _, known := c.at[g]; known {
 		return true
@@ -148,8 +146,7 @@ func (c *gathering) narrow(g *demand.Group) bool {
 	return some
 }
 
-// follow adds the share of all groups whose pods must be beside those in the
-// co-located set.
+// follow adds the shares of all groups whose pods must be beside those in the co-located set.
 func (c *gathering) follow() {
 	for i := 0; i < len(c.Parts); i++ {
 		for _, t := range c.Parts[i].Group.Gives {
@@ -173,7 +170,7 @@ func (c *gathering) invited(g *demand.Group) bool {
 	return c.of.Gatherer.Room(g.PodClass, g.Level) > 0
 }
 
-// invite adds the whole part of the group's share.
+// invite adds the group's share, rounded down.
 func (c *gathering) invite(g *demand.Group) {
 	if c.invited(g) {
 		c.add(g, c.left[g.At]/c.over(g)-c.had(g))
@@ -182,9 +179,8 @@ func (c *gathering) invite(g *demand.Group) {
 
 func (c *gathering) had(g *demand.Group) int64 { return c.left[g.At] - c.free(g) }
 
-// round adds one more pod of groups whose pods cannot be shared out evenly, as
-// long as those in the co-located set that seek the tally are worth no more than their
-// share then.
+// round adds one more pod of groups whose pods cannot be divided evenly, as long as the pods in the co-located set
+// that seek the tally are then worth no more than their share.
 func (c *gathering) round(t int) {
 	share := 0.0
 	for _, g := range c.of.seekers[t] {
@@ -203,8 +199,7 @@ func (c *gathering) round(t int) {
 	}
 }
 
-// over is over how many instances pods of the group can be shared out: 1 at
-// least.
+// over is the number of instances that pods of the group can be divided among, at least 1.
 func (c *gathering) over(g *demand.Group) int64 {
 	n := int64(demand.Unreachable)
 	for _, s := range g.Seeks {
@@ -213,14 +208,13 @@ func (c *gathering) over(g *demand.Group) int64 {
 	return max(1, n)
 }
 
-// instances is on how many instances pods of the tally can stand, of those that
-// pods which want the offering set can be on.
+// instances is the number of instances that pods of the tally can be on, beside pods that want the offering set.
 func (c *gathering) instances(tally int, m *demand.OfferingSet) int64 {
 	key := hostsKey{tally, m}
 	if n, known := c.hosts[key]; known {
 		return n
 	}
-	c.hosts[key] = 0 // for those that ask in turn on the way
+	c.hosts[key] = 0 // for questions that lead back to this one
 	n := int64(0)
 	for _, g := range c.of.givers[tally] {
 		if !g.Lone && g.Steps < demand.Unreachable && c.of.meet(g.From.OfferingSet, m) {
@@ -231,7 +225,7 @@ func (c *gathering) instances(tally int, m *demand.OfferingSet) int64 {
 	return n
 }
 
-// stands is on how many instances pods of the group can be.
+// stands is the number of instances that pods of the group can be on.
 func (c *gathering) stands(g *demand.Group) int64 {
 	n := c.left[g.At]
 	for _, s := range g.Seeks {

@@ -7,9 +7,9 @@
 //	worths          what resources are worth: dual prices of the least that instances for all that is left can cost
 //	queues          groups by the resource that most of their worth is in, in the order in which instances are filled
 //	exclusive set   groups of which no two can share an instance
-//	component       groups that hang together, because pods of some must share a host with others
+//	component       groups that depend on each other, because pods of some must share a host with others
 //	co-located set  the pods of a component that one instance is to have
-//	errand          what the next instance is sought for: a pod, and its co-located set if it has one
+//	errand          what the next instance is for: a pod, and its co-located set if it has one
 //	tournament      finds the best instance type for an errand
 //	filler          fills one instance
 //	batch           groups and offerings that a Packer chooses instances from together

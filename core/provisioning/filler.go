@@ -16,28 +16,27 @@ type filler struct {
 	b       *supply.Candidate
 	l       *supply.Load
 	left    []int64
-	seed    *demand.Group // nil: extras fill gaps
+	seed    *demand.Group // nil: pods of any group fill gaps
 	room    []int64
 	cursor  []int           // by queue
 	found   []*demand.Group // by side: where seek stopped
-	shut    []bool          // by exclusive set: one of it is in the load
+	shut    []bool          // by exclusive set: a pod of it is in the load
 	guests  demand.Guests
 	taken   []int64                     // by group: how many of its pods are in the load
-	touched []int                       // groups of which some are
+	touched []int                       // groups of which some pods are in the load
 	met     map[int]int64               // by tally: pods in the load that seek such pods
-	cramped bool                        // some pod was too much for the room that is left
-	refused map[*demand.Colocation]bool // there is room for them, but they may not come together
+	cramped bool                        // some pod was too large for the room that is left
+	refused map[*demand.Colocation]bool // there is room for them, but their pods may not come together
 }
 
-// emptied is a filler without a load, with the memory of this one.
+// emptied returns a filler without a load that has the memory of this one.
 func (f filler) emptied() filler {
 	f.pr, f.b, f.l, f.touched, f.taken = nil, nil, nil, nil, nil
 	return f
 }
 
-// fill adds pods while there is room under the load's option, always from the
-// side of which most is free, the largest that fit first: with a seed, of the
-// groups that an instance may grow for; without one, of any group.
+// fill adds pods to the load while its option has room: always from the side with the most free worth, the largest
+// pods that fit first. With a seed it adds only groups that the instance may grow for; without one, any group.
 func (pr *Provisioner) fill(b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
 	f := &pr.filler
 	f.start(pr, b, l, left, seed)
@@ -46,7 +45,7 @@ func (pr *Provisioner) fill(b *supply.Candidate, l *supply.Load, left []int64, s
 	}
 }
 
-// start looks at an instance with the load.
+// start prepares the filler for an instance with the load.
 func (f *filler) start(pr *Provisioner, b *supply.Candidate, l *supply.Load, left []int64, seed *demand.Group) {
 	f.pr, f.b, f.l, f.left, f.seed = pr, b, l, left, seed
 	kind := b.Options[l.Option].Kind
@@ -75,7 +74,7 @@ func (f *filler) start(pr *Provisioner, b *supply.Candidate, l *supply.Load, lef
 	}
 }
 
-// note counts n pods of the group as being in the load.
+// note counts n pods of the group as part of the load.
 func (f *filler) note(group int, n int64) {
 	f.taken[group] += n
 	f.touched = append(f.touched, group)
@@ -107,9 +106,8 @@ func (f *filler) add(g *demand.Group, w *supply.Way, n int64) int64 {
 	return n
 }
 
-// next chooses the side to fill from: of those with pods of the highest
-// priority left, the one with the most free worth. gap is by how much that
-// exceeds the free worth of the next one.
+// next chooses the side to fill from: of the sides with pods of the highest priority left, the one with the most free
+// worth. The gap is by how much that exceeds the free worth of the second one.
 func (f *filler) next() (side int, gap float64) {
 	side = -1
 	var priority int32
@@ -178,8 +176,8 @@ func (f *filler) seekIn(l *queue, side int) *demand.Group {
 	return nil
 }
 
-// hopeful says quickly of most pods that seek others which are not there that
-// they cannot join: all but the first of their component.
+// hopeful rules out quickly most groups that seek pods which are not on the instance: all but the first one of their
+// component.
 func (f *filler) hopeful(g *demand.Group) bool {
 	for _, s := range g.Seeks {
 		if !s.Own && !f.guests.Host.Has(s.Tally) {
@@ -189,8 +187,7 @@ func (f *filler) hopeful(g *demand.Group) bool {
 	return true
 }
 
-// mayJoin reports whether pods of the group may be on an instance of the option
-// beside what is there, other pods aside.
+// mayJoin reports whether the instance may have pods of the group, rules about other pods aside.
 func (f *filler) mayJoin(g *demand.Group) bool {
 	if !f.pr.tournament.mayJoin(f.b, f.l.Option, g, f.seed) {
 		return false
@@ -199,10 +196,10 @@ func (f *filler) mayJoin(g *demand.Group) bool {
 	return ok
 }
 
-// free is how many pods of the group are left beside those in the load.
+// free is how many pods of the group are left, without those in the load.
 func (f *filler) free(g *demand.Group) int64 { return f.left[g.At] - f.taken[g.At] }
 
-// spare is how many of them no other pods may need beside them elsewhere.
+// spare is how many of these no other pods may need on another instance.
 func (f *filler) spare(g *demand.Group) int64 {
 	n := f.free(g)
 	if g.Lone || len(g.Gives) == 0 || n <= 0 {
@@ -218,8 +215,7 @@ func (f *filler) spare(g *demand.Group) int64 {
 // alone reports whether a pod of the group may join by itself.
 func (f *filler) alone(g *demand.Group) bool { return f.spare(g) > 0 && f.welcome(g) }
 
-// colocationFor returns the co-located set that a pod of the group would bring with it, if
-// there is room for all of it.
+// colocationFor returns the co-located set that a pod of the group would bring, if there is room for all of it.
 func (f *filler) colocationFor(g *demand.Group) *demand.Colocation {
 	if len(g.Seeks) == 0 || g.Component.Head(f.left) != g {
 		return nil
@@ -269,8 +265,7 @@ func (f *filler) join(m demand.Member) int64 {
 	return f.add(m.Group, w, m.N)
 }
 
-// forget takes back that n pods of the group were added, amounts and load
-// aside.
+// forget undoes that n pods of the group were added, except for amounts and the load.
 func (f *filler) forget(g *demand.Group, n int64) {
 	if n > 0 {
 		f.note(g.At, -n)
@@ -294,8 +289,7 @@ func (f *filler) addFrom(side int, gap float64) {
 	f.add(g, w, n)
 }
 
-// welcome reports whether pods that are on the instance let one of the group
-// join.
+// welcome reports whether a pod of the group may join the pods that are on the instance.
 func (f *filler) welcome(g *demand.Group) bool {
 	if g.PodClass.Plain(g.Level) {
 		return true
@@ -304,7 +298,7 @@ func (f *filler) welcome(g *demand.Group) bool {
 	return n > 0 && f.guests.Room(g.PodClass, g.Level) > 0
 }
 
-// skip jumps over groups of the same priority that ask for too much.
+// skip returns the position after groups of the same priority that need too much.
 func skip(list []*demand.Group, side, from int, free int64) int {
 	priority := list[from].Shape.Priority
 	return from + sort.Search(len(list)-from, func(k int) bool {

@@ -8,9 +8,8 @@ import (
 	"github.com/daemok/daemok/core/supply"
 )
 
-// keepFlexible cuts a load for a spot instance until it leaves enough instance types
-// open, if the pool has so many that may have one of its pods. Where the pool
-// has not, the load stays, and so does one of pods that belong together.
+// keepFlexible reduces a load for a spot instance until enough instance types stay open, if the pool has so many with
+// room for the largest of its pods. Otherwise it keeps the load, and also where some of its pods are co-located.
 func (li *lister) keepFlexible(b *supply.Candidate, l supply.Load) supply.Load {
 	if slices.ContainsFunc(l.Parts, func(p supply.Part) bool { return li.pr.Groups[p.Group].Component != nil }) {
 		return l
@@ -38,14 +37,14 @@ func (li *lister) keepFlexible(b *supply.Candidate, l supply.Load) supply.Load {
 	return l
 }
 
-// muchMoreExpensive reports whether as many instances with less on them as are needed in
-// place of one cost more than the margin beside it.
+// muchMoreExpensive reports whether the instances with less on them that replace one cost more than FlexibleWithin
+// times its cost.
 func (li *lister) muchMoreExpensive(b *supply.Candidate, less, than *supply.Load) bool {
 	instances := math.Ceil(amount.Value(li.pr.Values.Worth, than.Sum) / amount.Value(li.pr.Values.Worth, less.Sum))
 	return float64(instances*b.Cost[less.Option]) > float64(supply.FlexibleWithin*b.Cost[than.Option])
 }
 
-// largest returns what the pod of the load that asks for most needs.
+// largest returns what the largest pod of the load needs, by worth.
 func (li *lister) largest(l *supply.Load) []int64 {
 	var out []int64
 	most := -1.0
@@ -57,7 +56,7 @@ func (li *lister) largest(l *supply.Load) []int64 {
 	return out
 }
 
-// cutTo returns what of the load there is room for, the first pods first.
+// cutTo returns the part of the load that there is room for, the first groups first.
 func (li *lister) cutTo(l *supply.Load, room []int64) supply.Load {
 	out := supply.Load{Option: l.Option, Modest: l.Modest, Sum: make([]int64, li.pr.Dims.Len())}
 	left := slices.Clone(room)

@@ -20,14 +20,13 @@ type lister struct {
 	pr *Provisioner
 }
 
-// Listing is what instances with one load leave open, and how that is written
-// down.
+// Listing is what the launch of instances with one load leaves open, as a plan has it.
 type Listing struct {
 	plan.Launch                         // without name and pods
 	*supply.Choices                     // that are left open
 	option          int                 // launched first
 	options         bitset.Set          // that are left open
-	Ways            []constraint.Labels // that it may have, as far as rules about other pods look at them
+	Ways            []constraint.Labels // the labels that it may have, as far as rules about other pods look at them
 	Due             supply.Due
 }
 
@@ -60,7 +59,7 @@ func (li *lister) List(b *supply.Candidate, l *supply.Load) Listing {
 	return out
 }
 
-// instanceOf is an instance that may become any of the options.
+// instanceOf is an instance whose launch leaves these options open.
 type instanceOf struct {
 	pool    *supply.Candidate
 	options bitset.Set
@@ -69,8 +68,8 @@ type instanceOf struct {
 // Brings reports whether it may have such daemon pods, and surely has them.
 func (i instanceOf) Brings(s *cluster.Shape) (may, sure bool) { return i.pool.Brings(s, i.options) }
 
-// Outlook is the labels that an instance may have, and the daemon pods that it
-// may bring, as far as rules look at them.
+// Outlook returns the labels that an instance may have, and the daemon pods that it may bring, as far as rules look at
+// them.
 func (li *lister) Outlook(b *supply.Candidate, labels constraint.Labels, options bitset.Set) ([]constraint.Labels, supply.Due) {
 	return b.Ways(options, promised(b.Labels.Merge(labels)), li.pr.Values.Labels),
 		li.pr.Values.DueAt(instanceOf{b, options})
@@ -100,7 +99,7 @@ func (pr *Provisioner) Launch(b *supply.Candidate, l *supply.Load, as *Listing) 
 	at.Risk = b.RiskOf(as.option)
 	at.Cost += at.Risk
 	amount.Take(at.Free, l.Sum, 1)
-	at.Free[amount.CPU] = max(0, at.Free[amount.CPU]) // less than nothing where surplus credits are used
+	at.Free[amount.CPU] = max(0, at.Free[amount.CPU]) // negative where surplus credits are used
 	if b.Remaining != nil {
 		at.Limited = b.Largest(as.Kinds)
 		b.Remaining.Use(at.Limited)
@@ -111,8 +110,8 @@ func (pr *Provisioner) Launch(b *supply.Candidate, l *supply.Load, as *Listing) 
 	pr.Launches = append(pr.Launches, &out)
 }
 
-// bill is what an instance with the load costs or, where its price is not known,
-// what it has in prices that are the same in every answer.
+// bill is what an instance with the load costs. Where its price is not known, it is what its resources are worth at
+// prices that are the same in every answer.
 func (li *lister) bill(b *supply.Candidate, option int, l *supply.Load) (cost, unpriced float64) {
 	if !b.Offering(b.Options[option]).Priced {
 		return 0, amount.Value(li.pr.Values.Usual(), b.Free[b.Options[option].Kind])
@@ -129,14 +128,14 @@ type Taking struct {
 	Pods  []demand.WaitingPod
 }
 
-// Launched is an instance that is launched, as a place for other pods to count.
+// Launched is an instance of this plan, with what rules about other pods and further pods need to know of it.
 type Launched struct {
 	Candidate          *supply.Candidate
-	Ways               []constraint.Labels // that it may have; see Listing
+	Ways               []constraint.Labels // the labels that it may have; see Listing
 	Due                supply.Due
 	Cost               float64                    // what counts when instances are compared; 0 where the price is not known
 	Risk               float64                    // of that: what interruptions are likely to cost
-	Unpriced           float64                    // see Result
+	Unpriced           float64                    // see place.Result
 	Free               []int64                    // left for pods, whichever instance type it becomes
 	Place              int                        // on the board
 	Options            bitset.Set                 // that it may become
@@ -146,7 +145,7 @@ type Launched struct {
 	Gone               bool                       // it is not launched after all
 }
 
-// promised adds the labels that every node of ours gets.
+// promised adds the labels that every node gets which Daemok launches.
 func promised(labels constraint.Labels) constraint.Labels {
 	var more constraint.Labels
 	for _, key := range feasibility.Promised() {

@@ -30,10 +30,9 @@ func (m *MinValues) Set(name string) error {
 	return nil
 }
 
-// KeepMinValues cuts the load down until enough values stay open for every
-// minValues of the pool. Where even the least is too much it gives up or, by
-// policy, lets the pool be. The least is one pod, or the whole co-located set that the
-// instance is launched for; of others that must share a host all stay or none.
+// KeepMinValues reduces the load until enough values stay open for every minValues of the pool. Where even the least
+// load is too much it returns the reason or, by policy, ignores minValues. The least load is one pod, or the whole
+// co-located set that the instance is launched for. Of other pods that must share a host, all stay or none.
 func (li *lister) KeepMinValues(b *supply.Candidate, l supply.Load, e Errand) (supply.Load, feasibility.Reason) {
 	if li.keeps(b, &l) {
 		return l, feasibility.Reason{}
@@ -62,15 +61,15 @@ func (li *lister) KeepMinValues(b *supply.Candidate, l supply.Load, e Errand) (s
 	return *out, feasibility.Reason{}
 }
 
-// trim is how a load may be cut.
+// trim says how a load may be reduced.
 type trim struct {
 	stay  []int64 // by part: pods that stay whatever goes
 	rest  []int64 // by part: pods of which any number may stay, the first first
 	least int64   // pods
 }
 
-// trimOf is how the load of an errand may be cut without tearing apart pods that
-// must share a host. A co-located set that is torn apart anyway is cut like any pods.
+// trimOf says how the load of an errand may be reduced without tearing apart pods that must share a host. A co-located
+// set that is torn apart anyway is reduced like other pods.
 func (li *lister) trimOf(l *supply.Load, e Errand) trim {
 	out := trim{make([]int64, len(l.Parts)), make([]int64, len(l.Parts)), 1}
 	torn := e.g == nil || e.g.Component != nil && !e.whole
@@ -108,7 +107,7 @@ func (li *lister) keeps(b *supply.Candidate, l *supply.Load) bool {
 	return !b.Varied || b.MinValuesOf(l) == nil
 }
 
-// cut returns the load with n pods only: those that stay, and the first others.
+// cut returns the load with only n pods: those that stay, and the first of the others.
 func (li *lister) cut(l *supply.Load, t trim, n int64) *supply.Load {
 	out := &supply.Load{Option: l.Option, Modest: l.Modest, Sum: make([]int64, li.pr.Dims.Len())}
 	for _, m := range t.stay {

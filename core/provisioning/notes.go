@@ -9,9 +9,9 @@ import (
 	"github.com/daemok/daemok/core/supply"
 )
 
-// notes lists what users should know of an instance beside what it is: preferences of
-// its pods that gave way, what would cost less if it could be had, and processors that
-// none asked for.
+// notes lists what users should know of an instance besides what it is: preferences of its pods that were dropped,
+// heavier pools at their limits, cheaper offerings that are unavailable, too little room for pods, and architectures
+// that were not asked for.
 func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choices, launched int) []string {
 	var out []string
 	for _, p := range l.Parts {
@@ -38,9 +38,8 @@ func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choice
 	return out
 }
 
-// passedOver names the heavier pools that have instances for the group and may
-// launch no more of them: weight is an order, and a pool is filled up to its
-// limits before the next one is used.
+// passedOver names the heavier pools that have offerings for the group and may launch no more of them. Pools are used
+// by weight: one is filled up to its limits before the next one is used.
 func (li *lister) passedOver(b *supply.Candidate, g *demand.Group) []string {
 	var out []string
 	for _, heavier := range li.pr.Candidates {

@@ -10,19 +10,19 @@ import (
 	"github.com/daemok/daemok/core/supply"
 )
 
-// openOfferings is the offerings of a batch that some groups may have. Its spot offerings are of
-// three sorts, in each of them the one that is worth most for its cost first.
+// openOfferings is the offerings of a batch that some groups may have. Its spot offerings are of three sorts; in each,
+// the one that is worth most for its cost comes first.
 type openOfferings struct {
 	all      bitset.Set
-	steady   bitset.Set // of the spot offerings the flexible ones alone
-	small    bitset.Set // these and the rigid ones
+	steady   bitset.Set // of the spot offerings only the flexible ones
+	small    bitset.Set // the flexible ones and the rigid ones
 	flexible []int      // their instances leave enough instance types open, however full
-	full     []int      // theirs would with less on them
-	rigid    []int      // theirs leave too few open, whatever is on them
+	full     []int      // their instances would with less on them
+	rigid    []int      // their instances leave too few open, whatever is on them
 }
 
-// supplyOf tells spot offerings apart. Those that leave enough instance types open with less on
-// them are offered with less room too.
+// supplyOf sorts the spot offerings. Those that leave enough instance types open with less on them are added with less
+// room too.
 func (l *batch) supplyOf(pr *Provisioner, all bitset.Set) *openOfferings {
 	out := &openOfferings{all: all, steady: all.Clone()}
 	var few []int
@@ -44,7 +44,7 @@ func (l *batch) supplyOf(pr *Provisioner, all bitset.Set) *openOfferings {
 	return out
 }
 
-// openOfferings adds the flexible spot offerings of an offering pool and returns the others.
+// supply adds the flexible spot offerings of one pool, and returns its other spot offerings.
 func (l *batch) supply(to *openOfferings, s offeringPool) (few []int) {
 	options := s.of(to.all)
 	known := s.b.RoomsAmong(options, l.asked)
@@ -69,15 +69,15 @@ func (l *batch) supply(to *openOfferings, s offeringPool) (few []int) {
 	return few
 }
 
-// holdsLess reports whether instances of the offering could hold less and leave enough
-// instance types open, and have room for one pod nevertheless.
+// holdsLess reports whether instances of the offering, with less on them, leave enough instance types open and still
+// have room for one pod.
 func (l *batch) holdsLess(s *openOfferings, offering int, need []int64) bool {
 	return slices.ContainsFunc(s.flexible, func(i int) bool {
 		return l.from[i].candidate == l.from[offering].candidate && l.within(l.Offerings[i].Free, l.Offerings[offering].Free) && amount.Fits(l.Offerings[i].Free, need)
 	})
 }
 
-// within reports whether no more is in a, of what some group asks for, than in b.
+// within reports whether a has no more than b of any resource that some group asks for.
 func (l *batch) within(a, b []int64) bool {
 	for d, v := range a {
 		if l.asked[d] && v > b[d] {
@@ -113,7 +113,7 @@ func (l *batch) supplyLess(to *openOfferings, offering int, may *supply.Rooms) {
 	}
 }
 
-// smaller is the offering with less room.
+// smaller returns the position of the offering with less room; it adds one if there is none.
 func (l *batch) smaller(offering int, room []int64) int {
 	from, it := l.from[offering], l.Offerings[offering]
 	for _, i := range l.less[offering] {
@@ -138,12 +138,11 @@ func lengthened(s bitset.Set, n int) bitset.Set {
 	return s
 }
 
-// forPods returns the offerings for pods that need so much each. Of the spot offerings
-// they are the flexible ones, but
-//   - all where none of these has room, or others with as much on them as can be
-//     are cheaper by more than the margin;
-//   - rigid ones too where they are cheaper by more than a little: nothing would be
-//     gained with less on them, so that price decides.
+// forPods returns the offerings for pods that need so much each. Of the spot offerings these are the flexible ones, but
+//   - all, where no flexible one has room, or where the best full one is cheaper by more than the factor FlexibleWithin,
+//     or by more than the factor LittleMore if it has no room for a pod with less on it;
+//   - rigid ones too, where they are cheaper by more than the factor LittleMore: less on them would not help, so that
+//     the price decides.
 func (s *openOfferings) forPods(pr *Provisioner, l *batch, need []int64) bitset.Set {
 	first := func(list []int) int {
 		return slices.IndexFunc(list, func(i int) bool { return amount.Fits(l.Offerings[i].Free, need) })

@@ -7,16 +7,16 @@ import (
 	"github.com/daemok/daemok/core/demand"
 )
 
-// outstanding is what is still to be launched for. It is kept up to date instance by
-// instance, since summing up all groups for each would take the square of them.
+// outstanding is the pods that instances are still to be launched for. It is updated with every instance, since summing
+// up all groups for each instance would take quadratic time.
 type outstanding struct {
 	left  []int64          // pods of each group
 	all   amounts          // of all groups
 	tiers map[int]*amounts // of groups that are launched from pools of this tier and not given up
-	gone  int              // how many groups in queues have nothing left, see thin
+	gone  int              // how many groups in queues have no pods left, see thin
 }
 
-// amounts is what a number of pods come to.
+// amounts is what a number of pods need together.
 type amounts struct {
 	sum  []int64
 	pods int64
@@ -29,7 +29,7 @@ func (a *amounts) add(g *demand.Group, n int64) {
 
 func (a *amounts) clone() *amounts { return &amounts{slices.Clone(a.sum), a.pods} }
 
-// SumUp makes what is outstanding all that the groups have left; none of them has a tier yet.
+// SumUp makes all pods that the groups have left outstanding. No group counts for a tier yet.
 func (pr *Provisioner) SumUp() {
 	out := outstanding{left: make([]int64, len(pr.Groups)), tiers: map[int]*amounts{}, all: amounts{sum: make([]int64, pr.Dims.Len())}}
 	for i, g := range pr.Groups {
@@ -39,7 +39,7 @@ func (pr *Provisioner) SumUp() {
 	pr.outstanding = out
 }
 
-// of returns what is to be launched from pools of the tier.
+// of returns what is outstanding from pools of the tier.
 func (d *outstanding) of(tier int) *amounts {
 	a := d.tiers[tier]
 	if a == nil {
@@ -58,7 +58,7 @@ func (d *outstanding) move(g *demand.Group, tier int) {
 	d.of(tier).add(g, d.left[g.At])
 }
 
-// take notes that n pods of the group were launched for.
+// take records that an instance is launched for n pods of the group.
 func (d *outstanding) take(g *demand.Group, n int64) {
 	if d.left[g.At] -= n; d.left[g.At] == 0 {
 		d.gone++
@@ -69,8 +69,7 @@ func (d *outstanding) take(g *demand.Group, n int64) {
 	}
 }
 
-// giveUp notes that no instance can be had for the rest of the group: none
-// grows for it.
+// giveUp records that no instance can be launched for the rest of the group, so that none grows for it.
 func (d *outstanding) giveUp(g *demand.Group) {
 	if g.Counted {
 		d.of(g.Home).add(g, -d.left[g.At])

@@ -13,10 +13,10 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// Provisioner chooses the instances for the pods that are left when nodes are full: its demand.
+// Provisioner chooses instances for the pods that find no room on nodes: its demand.
 type Provisioner struct {
 	Problem
-	asks        [][]*supply.Ask // by candidate.At and group.At
+	asks        [][]*supply.Ask // by Candidate.At and Group.At
 	outstanding outstanding
 	Launches    []*plan.Launch
 	Launched    []Launched // by launch
@@ -39,7 +39,7 @@ type Problem struct {
 	Dims       amount.Dims
 	Effort     *effort.Count
 	limited    bool   // some pool has limits
-	Twins      *Twins // nil unless it is a question, see Ground
+	Twins      *Twins // nil unless it is a question, see place.Ground
 	MinValues  MinValues
 	Packer     Packer
 	EvenHosts  bool
@@ -60,7 +60,7 @@ func New(p Problem, v *supply.Valuation) *Provisioner {
 	return pr
 }
 
-// Next returns a provisioner for another problem with the same pools, with the memory of this one.
+// Next returns a provisioner for another problem with the same pools. It reuses the memory of this one.
 func (pr *Provisioner) Next(p Problem, v *supply.Valuation) *Provisioner {
 	out := New(p, v)
 	out.tournament, out.filler, out.Affinities.Gatherer = pr.tournament, pr.filler.emptied(), pr.Affinities.Gatherer
@@ -68,7 +68,7 @@ func (pr *Provisioner) Next(p Problem, v *supply.Valuation) *Provisioner {
 	return out
 }
 
-// Begin makes it ready for a round.
+// Begin prepares it for a round.
 func (pr *Provisioner) Begin() {
 	pr.Groups, pr.Learnt, pr.Affinities.meeting = nil, false, map[[2]*demand.OfferingSet]bool{}
 	pr.Values.Host, pr.filler.guests.Host, pr.Affinities.Gatherer.Host = pr.Board.NewHost(), pr.Board.NewHost(), pr.Board.NewHost()
@@ -97,7 +97,7 @@ func (pr *Provisioner) LaunchAll() {
 	pr.launchOneByOne(func(*demand.Group) bool { return true })
 }
 
-// launchOneByOne launches one instance after another for groups that are meant.
+// launchOneByOne launches one instance after another, for the groups that are meant.
 func (pr *Provisioner) launchOneByOne(meant func(*demand.Group) bool) {
 	for _, g := range pr.Groups {
 		if !meant(g) {
@@ -112,8 +112,8 @@ func (pr *Provisioner) launchOneByOne(meant func(*demand.Group) bool) {
 	}
 }
 
-// orderPodGroups puts pods first that must be beside others on their host, since
-// they bring these along; then all in the order of placing.
+// orderPodGroups sorts groups by priority, and puts those first whose pods must be beside others on their host, since
+// these bring the others along; then come all in the order of placing.
 func (pr *Provisioner) orderPodGroups() {
 	before := func(a, b *demand.Group) int {
 		return cmp.Or(
@@ -129,8 +129,8 @@ func (pr *Provisioner) orderPodGroups() {
 	}
 }
 
-// reprice seeks prices again when half of the worth is placed: what is left
-// may be of another kind, such as all memory and little cpu.
+// reprice finds worths again when half of the worth has a place: the pods that are left may need other resources, such
+// as much memory and little cpu.
 func (w *worths) reprice() {
 	if w.again <= 0 || w.pr.toPlace() > w.again {
 		return
@@ -142,13 +142,13 @@ func (w *worths) reprice() {
 	w.pr.queues.sort()
 }
 
-// toPlace is the worth of all that is left.
+// toPlace is the worth of all pods that are left.
 func (pr *Provisioner) toPlace() float64 {
 	return amount.Value(pr.Values.Worth, pr.outstanding.all.sum)
 }
 
-// nextHome returns the highest tier below the given one whose pools can have
-// the group at all, and the given one if there is none.
+// nextHome returns the highest tier below the given one with a pool that has offerings for the group, and the given
+// tier if there is none.
 func (pr *Provisioner) nextHome(g *demand.Group, below int) int {
 	if g.Left() == 0 {
 		return below
@@ -162,8 +162,8 @@ func (pr *Provisioner) nextHome(g *demand.Group, below int) int {
 	return home
 }
 
-// launchFor launches instances for some pods of the group and what fits beside
-// them. It goes on to lighter pools where the heavier may launch no more.
+// launchFor launches instances for some pods of the group, and for others that fit beside them. It goes on to lighter
+// pools where heavier ones may launch no more.
 func (pr *Provisioner) launchFor(g *demand.Group) bool {
 	e := Errand{g: g}
 	if g.Component != nil {
@@ -190,8 +190,8 @@ func (pr *Provisioner) launchFor(g *demand.Group) bool {
 	}
 }
 
-// poolForColocation returns the pool that has the cheapest instance for the whole
-// co-located set within its limits, and how, of the heaviest that have one.
+// poolForColocation returns, of the heaviest pools that have an instance for the whole co-located set within their
+// limits, the one with the cheapest, and the way in which the group may use it.
 func (pr *Provisioner) poolForColocation(g *demand.Group, c *demand.Colocation) (pool *supply.Candidate, by *supply.Way) {
 	if c == nil {
 		return nil, nil
@@ -218,7 +218,7 @@ func (pr *Provisioner) poolForColocation(g *demand.Group, c *demand.Colocation) 
 	return nil, nil
 }
 
-// fillExisting makes pools of this tier the ones that the group is launched from.
+// fillExisting makes this tier the one from whose pools instances for the group are launched.
 func (pr *Provisioner) fillExisting(g *demand.Group, tier int) {
 	pr.outstanding.move(g, tier)
 	pr.rate(g)
@@ -237,8 +237,8 @@ func (pr *Provisioner) rate(g *demand.Group) {
 	}
 }
 
-// cheapestPool returns, among the pools of the group's tier, the one that
-// has the cheapest instance for one of its pods within its limits, and how.
+// cheapestPool returns, among the pools of the group's tier, the one with the cheapest instance for one of its pods
+// within the pool's limits, and the way in which the group may use it.
 func (pr *Provisioner) cheapestPool(g *demand.Group) (*supply.Candidate, *supply.Way) {
 	var pool *supply.Candidate
 	var by *supply.Way
@@ -260,8 +260,8 @@ func (pr *Provisioner) cheapestPool(g *demand.Group) (*supply.Candidate, *supply
 	return pool, by
 }
 
-// bid is the best instance so far, of one pool, while those of others are looked
-// at: what it costs, and how many the pool may launch.
+// bid is the best instance so far while those of other pools are looked at: what it costs, and how many of it its pool
+// may launch.
 type bid struct {
 	cost float64
 	more int64
@@ -269,15 +269,14 @@ type bid struct {
 
 var priciest = bid{cost: math.Inf(1)}
 
-// beatenBy reports whether an instance of the pool is cheaper. Of equal pools the
-// one that may launch more is used, so that a scarce one is left for those who have
-// no other.
+// beatenBy reports whether an instance of the pool is cheaper. Of equal pools, the one that may launch more instances is
+// used, so that a scarce one is left for pods that fit no other.
 func (x bid) beatenBy(b *supply.Candidate, option int) bool {
 	return b.Cost[option] < x.cost || b.Cost[option] == x.cost && b.More(option) > x.more
 }
 
-// launchFrom launches instances from one pool: as many equal ones as there are pods
-// for. Where minValues forbids it the way is barred and another one tried.
+// launchFrom launches instances from one pool: as many equal ones as there are pods for. Where minValues forbids it, it
+// bars the way, so that the next call tries another one.
 func (pr *Provisioner) launchFrom(b *supply.Candidate, e Errand) bool {
 	p, ok := pr.tournament.pick(b, e)
 	if !ok {
@@ -301,15 +300,15 @@ func (pr *Provisioner) launchFrom(b *supply.Candidate, e Errand) bool {
 	return true
 }
 
-// single reports whether an instance with pods of the group cannot be repeated:
-// those that need none because they are the first of their kind are so once,
-// daemon pods to be beside may not come, and volumes for one pod serve one.
+// single reports whether an instance with pods of the group cannot be repeated: pods that need no others because they
+// are the first such pods are the first only once, daemon pods that they must be beside may not come to another
+// instance, and a volume for one pod serves one pod.
 func (pr *Provisioner) single(g *demand.Group) bool {
 	return g.Lone || len(g.Seeks) < len(g.Level.Rules.Seeks()) || demand.Exclusive(g.PodClass)
 }
 
-// repeats is how many instances with this load there are pods for. Limits are
-// looked at again for each instance.
+// repeats is how many instances with this load there are pods for: one if the pool has limits, since these are checked
+// again for each instance.
 func (pr *Provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
 	if b.Remaining != nil {
 		return 1
@@ -328,9 +327,9 @@ func (pr *Provisioner) repeats(b *supply.Candidate, l supply.Load) int64 {
 	return n
 }
 
-// untilUneven is on how many instances with n pods of the group those are that
-// others have room for: where the rest would need more on each, half of them,
-// and then their share is worked out again.
+// untilUneven is how many instances with n pods of the group may be launched before its share is computed again. If its
+// pods cannot be divided evenly, some instances get n of them and the others one more: it is half of the former.
+// Otherwise there is no bound.
 func (pr *Provisioner) untilUneven(g *demand.Group, n int64) int64 {
 	over := newGathering(&pr.Affinities, g, pr.outstanding.left).over(g)
 	if even := over*(n+1) - g.Left(); even > 0 && even < over {
@@ -352,7 +351,7 @@ func (pr *Provisioner) metIn(g *demand.Group, l supply.Load) int64 {
 	return n
 }
 
-// spare is how many pods of the group no others may need beside them.
+// spare is how many pods of the group no others may need on their host.
 func (pr *Provisioner) spare(g *demand.Group) int64 {
 	n, wants := g.Left(), g.Component.Wants(pr.outstanding.left)
 	for _, t := range g.Gives {
@@ -374,10 +373,10 @@ func (pr *Provisioner) Ask(b *supply.Candidate, g *demand.Group) *supply.Ask {
 	return asks[g.At]
 }
 
-// ForgetAsks is for when there are other groups.
+// ForgetAsks forgets what Ask has answered; it must be called when there are other groups.
 func (pr *Provisioner) ForgetAsks() { pr.asks = make([][]*supply.Ask, len(pr.Candidates)) }
 
-// rateAll seeks the highest yields of a pool again for pods that are left.
+// rateAll finds the highest yields of a pool again, for groups with pods left.
 func (pr *Provisioner) rateAll(b *supply.Candidate) {
 	for at, a := range pr.asks[b.At] {
 		if a != nil && pr.Groups[at].Left() > 0 {
@@ -386,8 +385,7 @@ func (pr *Provisioner) rateAll(b *supply.Candidate) {
 	}
 }
 
-// chart notes which options are in the same domains of all keys that matter to
-// pods that are launched for.
+// chart finds for each pool the options that are in the same domains of all keys that matter to the groups.
 func (pr *Provisioner) chart() {
 	var keys []int
 	for _, g := range pr.Groups {
@@ -403,8 +401,7 @@ func (pr *Provisioner) chart() {
 	}
 }
 
-// evenOut sets on the board how many pods there are that spreads over hosts are to
-// share out among new instances.
+// evenOut tells the board how many pods spreads over hosts have to divide among new instances.
 func (pr *Provisioner) evenOut() {
 	for _, g := range pr.Groups {
 		pr.MayEven = pr.MayEven || pr.Board.MayEven(g.Level.Rules, g.Left())

@@ -12,26 +12,24 @@ import (
 // queues are the groups in the order in which instances are filled with them.
 type queues struct {
 	pr        *Provisioner
-	sides     [][]queue // by resource: groups whose worth is mostly in it, see sortBySide
+	sides     [][]queue // by resource: groups whose worth is mostly in it, see sort
 	number    int       // of all sides
-	exclusive int       // how many there are, see findExclusiveSets
+	exclusive int       // how many exclusive sets there are, see findExclusiveSets
 }
 
-// queue is groups whose worth is mostly in one resource, the largest in it
-// first. Of a queue with an exclusive set no instance can have pods of two groups, so that
-// after the first pod all of it is passed over at once.
+// queue is groups whose worth is mostly in one resource, the largest in it first. If they are an exclusive set, no
+// instance can have pods of two of them, so that the whole queue is skipped after the first pod.
 type queue struct {
 	at           int // position among all queues
-	exclusiveSet int // notExclusive: the groups have nothing to do with each other
+	exclusiveSet int // notExclusive: its groups may share an instance
 	groups       []*demand.Group
 	least        []int64 // of each block of groups, the least that one of them needs of each resource
 }
 
-// block is how many groups of a queue are passed over at once where there is
-// no room for any of them.
+// block is how many groups of a queue are skipped at once if there is no room for any of them.
 const block = 16
 
-// measure notes what blocks of groups need.
+// measure finds the least that each block of groups needs.
 func (l *queue) measure() {
 	l.least = l.least[:0]
 	for i, g := range l.groups {
@@ -46,7 +44,7 @@ func (l *queue) measure() {
 	}
 }
 
-// full reports whether none of the block fits into so much room.
+// full reports whether no group of the block fits into so much room.
 func (l *queue) full(number int, room []int64) bool {
 	return !amount.Fits(room, l.least[number*len(room):(number+1)*len(room)])
 }
@@ -54,12 +52,12 @@ func (l *queue) full(number int, room []int64) bool {
 // notExclusive is the exclusive set of groups that may share an instance.
 const notExclusive = -1
 
-// exclusiveMin is how many groups at least get a queue of their own: each queue is
-// looked at for each pod that is added, and each group of a queue as well.
+// exclusiveMin is how many groups an exclusive set must have to get a queue of its own: for each pod that is added,
+// every queue is looked at, and every group of a queue.
 const exclusiveMin = 16
 
-// exclusiveKey is what no two pods of an exclusive set can have on one host: a port, or the
-// place of those who must be apart from each other.
+// exclusiveKey is what no two pods of an exclusive set can have on one host: a port, or the tally of pods that must be
+// apart from each other.
 type exclusiveKey struct {
 	port  cluster.Port
 	tally int
@@ -94,9 +92,8 @@ func (q *queues) exclusiveSetOf(g *demand.Group) (exclusiveKey, bool) {
 	return exclusiveKey{tally: tally}, ok
 }
 
-// sort lists the groups by the resource that most of their worth is in,
-// the largest in it first. Instances are filled from all sides in turn, so
-// that their resources are used up together.
+// sort puts each group with pods left into a queue of the resource that most of its worth is in, the largest in it
+// first. Instances are filled from all sides in turn, so that their resources are used up together.
 func (q *queues) sort() {
 	sides := make([][]*demand.Group, q.pr.Dims.Len())
 	for _, g := range q.pr.Groups {
@@ -124,8 +121,7 @@ func (q *queues) sort() {
 	q.pr.outstanding.gone = 0
 }
 
-// thin takes groups out of the queues that are launched for, once they are so many
-// that passing over them takes longer.
+// thin removes groups without pods left from the queues, once there are so many that skipping them takes longer.
 func (q *queues) thin() {
 	if 8*q.pr.outstanding.gone < len(q.pr.Groups) {
 		return
@@ -140,7 +136,7 @@ func (q *queues) thin() {
 	q.pr.outstanding.gone = 0
 }
 
-// divide parts the groups of one side by their exclusive sets.
+// divide makes a queue of each exclusive set among the groups of one side, and one of the others.
 func (q *queues) divide(list []*demand.Group) []queue {
 	var out []queue
 	at := map[int]int{}

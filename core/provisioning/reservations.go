@@ -15,8 +15,8 @@ type reservations struct {
 	Left map[string]int64 // instances that are left of each capacity reservation, see Count
 }
 
-// Count notes what offerings draw on, such as a capacity reservation or the room of
-// a placement group. Pools share it, and so do instance types.
+// Count counts what offerings draw on, such as a capacity reservation or the room of a placement group. Pools share it,
+// and so do instance types.
 func (v *reservations) Count(s *cluster.Snapshot) {
 	for _, b := range v.pr.Candidates {
 		if !b.Limited {
@@ -45,9 +45,8 @@ func (v *reservations) Count(s *cluster.Snapshot) {
 	}
 }
 
-// countLaunches takes off what instances being launched are to be taken from, as long as
-// the cloud does not know of it. One that may come from any of several reservations
-// has one place of them in all.
+// countLaunches subtracts instances that are being launched, as long as the cloud does not count them yet. One that may
+// come from any of several reservations takes one place of all of them together.
 func (v *reservations) countLaunches(s *cluster.Snapshot) {
 	if v.Left == nil {
 		return
@@ -67,15 +66,15 @@ func (v *reservations) countLaunches(s *cluster.Snapshot) {
 			open = append(open, drawn.Reservations)
 		}
 	}
-	for _, ids := range open { // after those that can have one alone
+	for _, ids := range open { // after those that draw on certain ones
 		if most := v.mostLeft(ids); most != "" {
 			v.Left[most]--
 		}
 	}
 }
 
-// mostLeft is which of the capacity reservations has most left, the first by name of several; empty where
-// none is known.
+// mostLeft returns the capacity reservation that has most left, of equal ones the first in the list; empty where none
+// is known.
 func (v *reservations) mostLeft(names []string) (most string) {
 	for _, name := range names {
 		if left, known := v.Left[name]; known && (most == "" || left > v.Left[most]) {
@@ -96,7 +95,7 @@ func (v *reservations) Of(o *cluster.Offering) int64 {
 	return out
 }
 
-// MayStill is how many instances can be launched by the option at most, of n.
+// MayStill is how many of n instances can still be launched by the option.
 func (v *reservations) MayStill(b *supply.Candidate, option int, n int64) int64 {
 	return min(n, v.Of(b.Offering(b.Options[option])))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/daemok/daemok/core/supply"
 )
 
-// tear notes that no instance which may be launched now has room for the whole
-// co-located set, for those of its pods that are left in the end.
+// tear records that no instance that may be launched now has room for the whole co-located set, as a reason for those of
+// its pods that are left in the end.
 func (a *affinities) tear(g *demand.Group, c *demand.Colocation) {
 	if g.Level != g.PodClass.Required() {
 		return
@@ -20,7 +20,7 @@ func (a *affinities) tear(g *demand.Group, c *demand.Colocation) {
 	}
 }
 
-// TornApart reports such a co-located set that pods of the group belong to.
+// TornApart returns such a co-located set that pods of the group belong to, if that explains why they have no place.
 func (a *affinities) TornApart(g *demand.Group) (explanation.Torn, bool) {
 	c := a.torn[g]
 	if c == nil || c.Pods < 2 {
@@ -39,9 +39,8 @@ func (a *affinities) TornApart(g *demand.Group) (explanation.Torn, bool) {
 	return out, !enough || a.pr.limited || out.TooFew != ""
 }
 
-// tooFewFor says which minValues of the first pool that has room for the whole
-// co-located set forbids it;
-// nothing where one has enough values for it.
+// tooFewFor says which minValues of the first pool with room for the whole co-located set forbids it; empty where some
+// pool has enough values for it.
 func (a *affinities) tooFewFor(c *demand.Colocation) string {
 	text := ""
 	for _, b := range a.pr.Candidates {

@@ -17,12 +17,11 @@ type tournament struct {
 	scratch supply.Load       // the load being filled
 	winner  supply.Load       // the best so far
 	tried   map[[3]int64]bool // loads that were tried for a group
-	filled  []supply.Load     // for trial; likewise
+	filled  []supply.Load     // see recordFilled
 }
 
-// wasteful is the share of its best yield below which an option does not grow
-// for a group: its pods ride along in gaps, but an expensive instance that others
-// need is not made larger for them.
+// wasteful is the share of its best yield below which an instance does not grow for a group: pods of the group may fill
+// gaps, but an expensive instance that others need is not made larger for them.
 const wasteful = 0.7
 
 // triesMax is how many options are filled to find the best one. They are
@@ -32,8 +31,7 @@ const triesMax = 48
 // fewPods is how many pods at most are always tried on one instance together.
 const fewPods = 64
 
-// Errand is what an instance is sought for: one pod of the group, in one of its
-// ways, with its co-located set if it has one.
+// Errand is what an instance is for: one pod of the group, in one of its ways, with its co-located set if it has one.
 type Errand struct {
 	g          *demand.Group
 	way        *supply.Way
@@ -41,11 +39,10 @@ type Errand struct {
 	whole      bool // the co-located set is not to be torn apart: some instance has room for it
 }
 
-// pick chooses the next instance of the pool, for which the group is the
-// hardest pod left: instance types that may have it are filled with pods, and the one
-// that holds the most worth for its cost wins, the cheaper one of equals.
-// Where a single instance can have all that is left for no more than several
-// would cost, it is taken: fewer instances, fewer daemon pods.
+// pick chooses the next instance of the pool. Its first pod is one of the errand's group, which is the hardest one left.
+// Options that may have it are filled with pods; the one that holds the most worth for its cost wins, and the cheaper
+// one of equals. If a single instance can have all that is left for no more than several would cost, it wins: fewer
+// instances mean fewer daemon pods.
 func (t *tournament) pick(b *supply.Candidate, e Errand) (supply.Load, bool) {
 	t.pr.queues.thin()
 	left := t.pr.outstanding.left
@@ -64,9 +61,8 @@ func (t *tournament) pick(b *supply.Candidate, e Errand) (supply.Load, bool) {
 	return *best, true
 }
 
-// best fills promising options. It returns the winner and, if one
-// instance can have all that is left for this pool, the cheapest such instance.
-// Of instances for a co-located set one that has more pods of it comes first.
+// best fills promising options. It returns the winner and, if one instance can have all that is left for this pool, the
+// cheapest such instance. Of instances for a co-located set, one with more pods of it wins.
 func (t *tournament) best(b *supply.Candidate, e Errand, left []int64, all *amounts) (best, last *supply.Load) {
 	total := amount.Value(t.pr.Values.Worth, all.sum)
 	most, tries := 0.0, 0
@@ -135,10 +131,8 @@ func (t *tournament) try(b *supply.Candidate, l *supply.Load, option int, left [
 	return true
 }
 
-// filledAlike returns a load with which a larger instance in the same domains
-// was filled, all that may be there, though there is room for it under the
-// option too: that would be filled with the same pods. It is nil where there is
-// none.
+// filledAlike returns a load that recordFilled kept of a larger instance in the same domains, if the option has room for
+// it too: the option would be filled with the same pods. It is nil where there is none.
 func (t *tournament) filledAlike(b *supply.Candidate, option int, e Errand) *supply.Load {
 	if e.colocation != nil {
 		return nil
@@ -154,7 +148,7 @@ func (t *tournament) filledAlike(b *supply.Candidate, option int, e Errand) *sup
 	return nil
 }
 
-// allDrive reports whether an instance of the option may grow for all of the load.
+// allDrive reports whether an instance of the option may grow for all groups of the load.
 func (t *tournament) allDrive(b *supply.Candidate, option int, l *supply.Load, seed *demand.Group) bool {
 	return !slices.ContainsFunc(l.Parts, func(p supply.Part) bool {
 		_, joins := t.pr.Ask(b, t.pr.Groups[p.Group]).Joins(option, l.Custom)
@@ -162,8 +156,7 @@ func (t *tournament) allDrive(b *supply.Candidate, option int, l *supply.Load, s
 	})
 }
 
-// recordFilled keeps a copy of a load, in the memory of an earlier one if there
-// is any.
+// recordFilled keeps a copy of a load that no pod was too large for, in the memory of an earlier one if there is any.
 func (t *tournament) recordFilled(l *supply.Load) {
 	n := len(t.filled)
 	if n == cap(t.filled) {
@@ -173,7 +166,7 @@ func (t *tournament) recordFilled(l *supply.Load) {
 	t.filled[n].Copy(l)
 }
 
-// fits reports whether the option may be for the errand.
+// fits reports whether an instance of the option may have the first pods of the errand.
 func (e *Errand) fits(b *supply.Candidate, option int) bool {
 	free := b.Free[b.Options[option].Kind]
 	switch {
@@ -185,9 +178,8 @@ func (e *Errand) fits(b *supply.Candidate, option int) bool {
 	return amount.Fits(free, e.g.Need)
 }
 
-// byPromise lists options in the order in which they are tried: by falling
-// yield and, where a co-located set is too much for any instance, those first that have
-// room for the greatest part of it.
+// byPromise lists options in the order in which they are tried: by falling yield and, if a co-located set is too large
+// for any instance, those first that have room for the greatest part of it.
 func (t *tournament) byPromise(b *supply.Candidate, e Errand) []int {
 	if e.colocation == nil || e.whole {
 		return b.ByYield
@@ -201,8 +193,7 @@ func (t *tournament) byPromise(b *supply.Candidate, e Errand) []int {
 	return out
 }
 
-// seed puts the first pods on an empty instance: one of the group, or its co-located set
-// as far as there is room.
+// seed puts the first pods on an empty instance: one of the group, or as much of its co-located set as there is room for.
 func (t *tournament) seed(b *supply.Candidate, l *supply.Load, left []int64, e Errand) bool {
 	f := &t.pr.filler
 	f.start(t.pr, b, l, left, nil)
@@ -227,14 +218,14 @@ func copyOf(l *supply.Load) *supply.Load {
 	return &out
 }
 
-// hurry reports whether half of the effort is used up: the rest goes to
-// placing all pods rather than to placing them well.
+// hurry reports whether half of the effort is used up. The rest is used to place all pods, rather than to place them
+// well.
 func (t *tournament) hurry() bool {
 	return t.pr.Effort.Hurry()
 }
 
-// severalCost is what is spent until all is placed that a single instance
-// could have, by picking on; it stops counting at enough.
+// severalCost is what several instances cost for all pods that a single one could have: the first, and those that would
+// be picked after it. It stops counting at enough.
 func (t *tournament) severalCost(b *supply.Candidate, g *demand.Group, first supply.Load, left []int64, enough float64) float64 {
 	left = slices.Clone(left)
 	all := t.pr.outstanding.of(b.Weight).clone()
@@ -268,16 +259,14 @@ func (t *tournament) severalCost(b *supply.Candidate, g *demand.Group, first sup
 	return math.Inf(1)
 }
 
-// mayJoin reports whether pods of the group may be added to an instance of the
-// option. With a seed it must be one that the instance may grow for; any may
-// ride along.
+// mayJoin reports whether pods of the group may be added to an instance of the option. With a seed, the instance must be
+// one that may grow for the group; without one, any group may fill gaps.
 func (t *tournament) mayJoin(b *supply.Candidate, option int, g, seed *demand.Group) bool {
 	return seed == nil || t.drives(b, option, g, seed)
 }
 
-// drives reports whether an instance of the option may grow for the group: the
-// pool is of its tier, the option is not wasteful for it, and it
-// does not take what a limit leaves from pods of higher priority.
+// drives reports whether an instance of the option may grow for the group: the pool is of the group's tier, the option is
+// not wasteful for it, and pods of a lower priority than the seed's do not use up limits.
 func (t *tournament) drives(b *supply.Candidate, option int, g, seed *demand.Group) bool {
 	if !t.atHome(b, g) || b.Remaining != nil && g.Shape.Priority < seed.Shape.Priority {
 		return false
@@ -285,7 +274,7 @@ func (t *tournament) drives(b *supply.Candidate, option int, g, seed *demand.Gro
 	return b.Yield[option] >= wasteful*g.Best
 }
 
-// atHome reports whether the pool is one that the group is launched from.
+// atHome reports whether instances for the group are launched from the pool now.
 func (t *tournament) atHome(b *supply.Candidate, g *demand.Group) bool { return b.Weight == g.Home }
 
 // stabilize moves the load to the cheapest option that holds it.

@@ -13,16 +13,16 @@ import (
 	"github.com/daemok/daemok/core/supply"
 )
 
-// worths is what resources are worth: the dual prices of the least that instances for the pods that are left can cost.
+// worths is what resources are worth: the dual prices of the least that instances for the pods left can cost.
 type worths struct {
 	pr *Provisioner
 	*supply.Valuation
-	again float64             // worth of what is left at which prices are sought again
+	again float64             // when so much worth is left, worths are found again
 	Pools []*supply.Candidate // those that instances are launched from, see recordPools
 }
 
-// find asks what one unit of each resource is worth when all pods are to be
-// launched for at once and nothing but amounts counts.
+// find finds what one unit of each resource is worth if instances are launched for all pods at once and only amounts
+// count.
 func (w *worths) find() {
 	w.Worth = blend(amount.Positive(w.pr.outstanding.all.sum), w.columns())
 	if !slices.ContainsFunc(w.Worth, func(w float64) bool { return w > 0 }) {
@@ -33,9 +33,8 @@ func (w *worths) find() {
 	w.again = w.pr.toPlace() / 2
 }
 
-// variant is by how much more of one resource is assumed when prices are
-// sought: what is nearly scarce has a price too then, and instances are not
-// filled as if it were free.
+// variant is the factor by which more of one resource is assumed when worths are found. So a resource that is nearly
+// scarce is worth something too, and instances are not filled as if it were free.
 const variant = 1.3
 
 // blend returns the mean of what resources are worth when a little more of
@@ -60,9 +59,8 @@ func blend(demand []float64, columns []bound.Column) []float64 {
 	return sum
 }
 
-// columns lists what can be launched at known prices for pods that are left,
-// each instance type once a pool, at its best price. What no pod can use has no say.
-// Each pool is asked by one goroutine, since it remembers its answers.
+// columns lists what can be launched at known prices for pods that are left, each instance type once per pool, at its
+// best price. Options that no pod can use do not count. Each pool is asked by one goroutine, since it keeps its answers.
 func (w *worths) columns() []bound.Column {
 	byPool := make([][]bound.Column, len(w.pr.Candidates)) // nothing of those that are not asked
 	w.each(func(b *supply.Candidate) { byPool[b.At] = b.ColumnsOf(w.useful(b)) })
@@ -77,8 +75,7 @@ func (w *worths) columns() []bound.Column {
 
 func sameColumn(a, b bound.Column) bool { return a.Price == b.Price && slices.Equal(a.Has, b.Has) }
 
-// each calls the function for every pool; in a question, for those alone that
-// have something for some pod, unless all are offered to a packer.
+// each calls the function for every pool; in a question without a packer, only for those with an offering for some pod.
 func (w *worths) each(do func(*supply.Candidate)) {
 	if w.pr.Twins == nil {
 		parallel.Each(len(w.Pools), func(i int) { do(w.Pools[i]) })
@@ -114,8 +111,8 @@ func (w *worths) useful(b *supply.Candidate) bitset.Set {
 	return out
 }
 
-// Usual is what resources are worth where no price is known: a core as much
-// as seven GiB of memory, as the offering set has it within a factor of two.
+// Usual is what resources are worth where no price is known: a core as much as seven GiB of memory, which is true of
+// prices within a factor of two.
 func (w *worths) Usual() []float64 {
 	out := make([]float64, w.pr.Dims.Len())
 	out[amount.CPU] = 30
@@ -127,8 +124,7 @@ func (w *worths) Usual() []float64 {
 	return out
 }
 
-// Set sets what options of each pool yield. In a plan, pools that have the same for the
-// same are reckoned once.
+// Set sets what options of each pool yield. In a plan, it is computed once for pools with the same options and costs.
 func (w *worths) Set() {
 	if w.pr.Twins != nil {
 		w.each(func(b *supply.Candidate) {
@@ -155,14 +151,14 @@ func (w *worths) Set() {
 	})
 }
 
-// Twins knows which pools offer pods just what an earlier one offers them, as long as pools stay as they are.
+// Twins knows which pools have the same offerings for pods as an earlier one, as long as pools do not change.
 type Twins struct {
-	Spare map[*cluster.Shape]bitset.Set // see spareFor
+	Spare map[*cluster.Shape]bitset.Set // see SpareFor
 }
 
-// recordPools finds the pools that instances are launched from: all or, in a question,
-// those that do not offer to every group just what an earlier one offers it for the
-// same. Of equals the first is always launched from, so that nothing is missed.
+// recordPools finds the pools that instances are launched from: all or, in a question, all but those that have the same
+// offerings for every group as an earlier one, at the same cost. Of equal pools the first one is always used, so that
+// nothing is missed.
 func (w *worths) recordPools() {
 	w.Pools = w.pr.Candidates
 	if w.pr.Twins == nil || len(w.pr.Groups) == 0 {
@@ -184,9 +180,8 @@ func (w *worths) recordPools() {
 	}
 }
 
-// SpareFor returns the pools that offer pods what an earlier one offers them for the
-// same, as far as what the pods want of nodes says; not to be written. One whose
-// minValues may keep it from selling is no such earlier one.
+// SpareFor returns the pools with the same offerings as an earlier one, at the same cost, for pods that want this of
+// nodes. The set must not be written. An earlier pool does not count if its minValues may forbid a launch.
 func (tw *Twins) SpareFor(candidates []*supply.Candidate, wants *cluster.Shape) bitset.Set {
 	out, known := tw.Spare[wants]
 	if !known {
