@@ -22,7 +22,7 @@ func (r *run) bounds(b *supply.Candidate) []feasibility.Constraint {
 	return append(slices.Clip(b.Constraints), r.reservedCapacityTaken(b))
 }
 
-// reservedCapacityTaken is that nothing is left of what some options are taken from.
+// reservedCapacityTaken is the constraint that nothing is left of the reserved capacity of some options.
 func (r *run) reservedCapacityTaken(b *supply.Candidate) feasibility.Constraint {
 	out := feasibility.Constraint{Rule: feasibility.Unavailable, Cleared: bitset.New(len(b.Options))}
 	for i := range b.Options {

@@ -13,30 +13,29 @@ import (
 	"github.com/daemok/daemok/core/supply"
 )
 
-// clientele is the pods on instances of this plan that are launched from one tier
-// of pools, by what they may be on.
+// clientele is the pods on instances of this plan from one tier of pools, by what they may be on.
 type clientele struct {
 	classes []*class
 	of      map[custom]*class
 	byText  map[string]*class
 }
 
-// custom is pods of one pod class that ask for the same devices.
+// custom is what decides, beside the tier, which options pods may be on: their pod class, devices and room.
 type custom struct {
 	podClass *demand.PodClass
 	devices  uint64 // a bit for each of the first resources from amount.Devices on
-	cramped  bool   // they are on instances that leave less to pods than a floor asks for
+	cramped  bool   // they are on instances that leave less to pods than the pool's floor asks for
 }
 
-// class is pods that may be on the same instances as far as labels, taints and
-// devices decide: preferences, which may give way, and other pods do not count.
+// class is pods that may be on the same options as far as labels, taints and devices decide. Preferences, which may be
+// dropped, and other pods do not count.
 type class struct {
 	sum     []int64
-	options []bitset.Set // by candidate.at; nil: none of it
+	options []bitset.Set // by Candidate.At; nil: none of it
 }
 
-// classesMax is how many classes the proof distinguishes: those that ask for most.
-// The others count as one that may be on whatever any of them may be on.
+// classesMax is how many classes the proof distinguishes: those that ask for most. The rest count as one class, which
+// may be on every option that any of them may be on.
 const classesMax = 12
 
 // clienteles sums up the pods on launches by the tier of their pools.
@@ -61,7 +60,7 @@ func (pv *prover) clienteles() map[int]*clientele {
 	return out
 }
 
-// customOf says what pods of the group are beside their amounts.
+// customOf returns the custom of the group's pods, without cramped.
 func customOf(g *demand.Group) custom {
 	out := custom{podClass: g.PodClass}
 	for i, v := range g.Need[amount.Devices:] {
@@ -109,8 +108,8 @@ func (c *clientele) classOf(r *run, of custom, tier int) *class {
 	return out
 }
 
-// keep removes the options that cannot be had, lack one of the devices, or
-// leave too little to pods that can do without them.
+// keep removes the options that are unavailable, that lack one of the devices, or that are cramped if these pods are not
+// on a cramped instance.
 func (of custom) keep(b *supply.Candidate, set bitset.Set) {
 	for o := set.Next(0); o >= 0; o = set.Next(o + 1) {
 		if !b.AvailableNow.Has(o) || !of.cramped && b.IsCramped(o) {
@@ -125,8 +124,7 @@ func (of custom) keep(b *supply.Candidate, set bitset.Set) {
 	}
 }
 
-// merge makes one class of those that ask for least, so that the proof stays
-// cheap.
+// merge makes one class of those that ask for least, so that the proof stays cheap.
 func (c *clientele) merge(worth []float64) {
 	if len(c.classes) <= classesMax {
 		return
@@ -146,7 +144,7 @@ func (c *clientele) merge(worth []float64) {
 	c.classes = c.classes[:classesMax]
 }
 
-// open returns the classes that an option is open to.
+// open returns the classes whose pods may be on the option, one bit each.
 func (c *clientele) open(b *supply.Candidate, option int) (mask uint64) {
 	for i, x := range c.classes {
 		if set := x.options[b.At]; set != nil && set.Has(option) {
@@ -156,8 +154,7 @@ func (c *clientele) open(b *supply.Candidate, option int) (mask uint64) {
 	return mask
 }
 
-// zone returns the zone that all instances for the class are in, though pools
-// offer in others too; nothing where there is none.
+// zone returns the zone that all options of the class are in, if pools have options in other zones too; else nothing.
 func (x *class) zone(r *run) string {
 	found, elsewhere := "", false
 	for i, set := range x.options {
@@ -179,7 +176,7 @@ func (x *class) zone(r *run) string {
 	return found
 }
 
-// least is the linear program for the pods and what they may be on.
+// least solves the linear program for the pods and the offerings that they may be on.
 func (c *clientele) least(offerings []bound.Offering) bound.Divided {
 	demands := make([][]float64, len(c.classes))
 	for i, x := range c.classes {

@@ -14,19 +14,18 @@ type diversifier struct {
 	run *run
 }
 
-// Instances of one instance type in one zone are taken away together when spot runs
-// short. So no more than half of a workload's pods on spot instances are to be on
-// instances that are launched first as one instance type in one zone, as far as others cost
-// little more: a tenth at most, for at most half of the instances.
+// Spot instances of one instance type in one zone are interrupted together when capacity runs short. So at most half of
+// a workload's pods on spot instances are to be on instances that are launched first as one instance type in one zone,
+// as far as others cost little more: a tenth at most, for at most half of the instances.
 const (
 	shareOf  = 2 // the share, as a part of the whole
-	movesMax = 3 // instance types that an instance goes without at most
+	movesMax = 3 // how many instance types are left out for one instance at most
 )
 
 // workload is pods of one owner.
 type workload struct{ namespace, owner string }
 
-// spotPool is instances that are taken away together.
+// spotPool is spot instances that are interrupted together.
 type spotPool struct{ kind, zone string }
 
 // crowds is how many pods of a workload there are on spot instances, and where.
@@ -35,9 +34,9 @@ type crowds struct {
 	at  map[workload]map[spotPool]int
 }
 
-// diversify has spot instances be launched first as another instance type where too much of
-// a workload would be on one. It reports whether pods that wait are to look at
-// these again: with instance types left out they may have more room.
+// diversify changes the instance type that spot instances are launched first as, where too much of a workload would be
+// on one. It reports whether waiting pods should be tried on these again: without some instance types, an instance may
+// have more room.
 func (di *diversifier) diversify() bool {
 	if !slices.ContainsFunc(di.run.provisioner.Launches, func(l *plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
 		return false
@@ -127,8 +126,7 @@ func (c *crowds) put(pods map[workload]int, at spotPool) {
 	}
 }
 
-// over reports whether more than its share of a workload would be in a pool
-// where some of it is already.
+// over reports whether more than its share of a workload would be in a spot pool where some of it is already.
 func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 	for w, n := range pods {
 		if there := c.at[w][in]; there > 0 && shareOf*(there+n) > c.all[w] {
@@ -138,10 +136,9 @@ func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 	return false
 }
 
-// divert closes the instance type that is launched first, and the next ones if need be,
-// until what is launched first will do. Nothing changes, and it returns false,
-// where that would be too expensive, or would leave fewer instance types, zones or values open
-// than there must be.
+// divert leaves out the instance type that is launched first, and further ones if necessary, until the one launched
+// first will do. It changes nothing, and returns false, if that would be too expensive, or would leave too few instance
+// types, zones or values open.
 func (di *diversifier) divert(launch int, willDo func(plan.Choice) bool) bool {
 	at := &di.run.provisioner.Launched[launch]
 	b, first := at.Candidate, at.Options.Next(0)
@@ -170,8 +167,7 @@ func isNear(b *supply.Candidate, option, first int) bool {
 	return o.Option == cluster.Spot && o.Priced && float64(o.Ranked()) <= float64(supply.LittleMore*float64(best.Ranked()))
 }
 
-// rewrite has the launch leave these options open, if that changes nothing
-// but the instance types, and reports whether it does so.
+// rewrite makes these the open options of the launch, if only instance types change by that. It reports whether it did.
 func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
 	l, at := di.run.provisioner.Launches[launch], &di.run.provisioner.Launched[launch]
 	b := at.Candidate

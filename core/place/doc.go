@@ -6,8 +6,8 @@
 // An answer is found in rounds. core/scheduling finds places on what is there and leaves demand; core/provisioning
 // launches instances for it. Then all pods are placed once more in their order, with every instance of the plan there
 // (replay), and those whose place breaks a rule wait for the next round. In the end instances are given up whose pods
-// have room elsewhere (fold), pods that are left get instances of their own (rescue), and spot instances become different
-// instance types (diversify).
+// have room elsewhere (fold), pods that are left get instances of their own (rescue), and spot instances are launched as
+// different instance types (diversify).
 //
 // The answer says which instances must open to pods together (opening), what instances must cost at least (prove, for
 // clienteles: the pods on instances of one tier by what else they may be on), and what would have to be different for

@@ -14,9 +14,8 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// evaluator is where questions about a ground are answered, one at a time. What is
-// found out about shapes, targets and pools stays for the next question as long as
-// it is the same for every one; all else is put back.
+// evaluator answers questions about a ground, one at a time. What is found out about shapes, targets and pools is kept
+// for the next question if it is the same for every question; everything else is put back.
 type evaluator struct {
 	ground             *Ground
 	run                *run
@@ -25,7 +24,7 @@ type evaluator struct {
 	byName             map[string]*scheduling.Target // of nodes
 	nodeTargets        int                           // how many of the targets are nodes
 	looked             []string                      // labels that rules look at
-	moves              int                           // of the ground's that are carried out here
+	moves              int                           // how many of the ground's moves are carried out here
 	podClasses         map[*cluster.Shape]*evaluatorPodClass
 	text               map[*cluster.Shape]string // see orderBy
 	daemons            map[*cluster.Shape]*topology.Rules
@@ -37,7 +36,7 @@ type evaluator struct {
 	offeringSet        *wholesale
 	reachables         map[*cluster.Shape]reachable
 	twins              provisioning.Twins
-	filled             []*scheduling.Target // since targets were put in order, of those that something was placed on
+	filled             []*scheduling.Target // targets that something was placed on since they were put in order
 	open               bitset.Set           // nodes that pods of the last question could go to
 }
 
@@ -79,7 +78,7 @@ func newEvaluator(g *Ground) *evaluator {
 	return d
 }
 
-// takeFor accounts for what instances of the plan are taken from.
+// takeFor accounts for reserved capacity that instances of the plan use.
 func (r *run) takeFor(launches []plan.Launch) {
 	for i := range launches {
 		at := slices.IndexFunc(r.Candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
@@ -92,8 +91,7 @@ func (r *run) takeFor(launches []plan.Launch) {
 	}
 }
 
-// movers returns a pod of each shape that may have to move, or that something is
-// taken for on an instance.
+// movers returns a pod of each shape that may have to move, or that has a place on an instance being launched.
 func movers(s *cluster.Snapshot, taken []plan.Placement) []cluster.Pod {
 	var out []cluster.Pod
 	seen := map[*cluster.Shape]bool{}
@@ -116,8 +114,8 @@ func movers(s *cluster.Snapshot, taken []plan.Placement) []cluster.Pod {
 	return out
 }
 
-// recordNodes finds the targets and places of nodes, and closes those targets for good
-// that are for no pod of a node that is leaving.
+// recordNodes finds the targets and places of nodes. It closes the targets that may take no pods of other nodes, for
+// every question: instances, and nodes that are not initialized or not ready.
 func (d *evaluator) recordNodes(s *cluster.Snapshot) {
 	d.byName = map[string]*scheduling.Target{}
 	for _, target := range d.run.Targets {
@@ -171,7 +169,7 @@ func (d *evaluator) recordTaken(list []plan.Placement) {
 	}
 }
 
-// begin makes the run one for the question.
+// begin makes a run for the question.
 func (d *evaluator) begin(q Question) *run {
 	old := d.run
 	r := &run{
@@ -206,7 +204,7 @@ func (d *evaluator) begin(q Question) *run {
 	return r
 }
 
-// free accounts for a node that is gone before anything is launched.
+// free gives the limits of its pool back what a node used that is gone before anything is launched.
 func (r *run) free(n *cluster.Node) {
 	for _, b := range r.Candidates {
 		if b.ID == n.Pool && b.Remaining != nil {
@@ -258,8 +256,7 @@ func (d *evaluator) leavers(q Question) (nodes []int, pods []*cluster.Pod) {
 	return nodes, pods
 }
 
-// lookFrom makes the board one for the pods that wait, without those of leaving
-// nodes.
+// lookFrom gives the run a board for the pods of the question, on which they are no longer on their nodes.
 func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Preferences, leaving []int) {
 	var rules []*topology.Rules
 	for _, g := range r.Waiting {
@@ -296,7 +293,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 	}
 	if r.Values.Counted {
 		d.depart(r, view, leaving)
-		if r.Offers() { // else none is placed once more
+		if r.Offers() { // else no pods are placed once more
 			r.intake.base = r.Board.Clone()
 		}
 	}
@@ -316,7 +313,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 	}
 }
 
-// depart takes the pods that leave off the board, and nodes that go.
+// depart takes the pods that leave off the board, and the nodes that are removed.
 func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
 	for shape, rules := range d.daemons {
 		if own := view.Rules(rules); own.Counts() {
@@ -384,8 +381,7 @@ func (d *evaluator) putBack(q Question, leaving []int) {
 	}
 }
 
-// asLeft returns the snapshot with the nodes going away that leave or that are
-// not for pods of others, for reasons.
+// asLeft returns a snapshot for reasons: in it, nodes are deleted that leave or that may take no pods of others.
 func (d *evaluator) asLeft(leaving []int) *cluster.Snapshot {
 	out := *d.ground.snapshot
 	out.Nodes = slices.Clone(out.Nodes)
@@ -397,7 +393,7 @@ func (d *evaluator) asLeft(leaving []int) *cluster.Snapshot {
 	return &out
 }
 
-// setTwins finds pools that offer the same for the same.
+// setTwins finds pools with the same options at the same cost.
 func setTwins(candidates []*supply.Candidate) {
 	for i, b := range candidates {
 		if !b.Steady() {
@@ -421,7 +417,7 @@ type trial struct {
 	scheduling.Touched
 }
 
-// trial keeps what another look at all places changes.
+// trial keeps what placing all pods once more changes.
 func (r *run) trial() *trial {
 	out := &trial{board: r.Board, launched: slices.Clone(r.provisioner.Launched), places: make([]int, len(r.Targets))}
 	for i, s := range r.Targets {
@@ -440,7 +436,7 @@ func (t *trial) undo(r *run) {
 	r.provisioner.Launched = t.launched
 }
 
-// question is what a run has beside when it is one of many about a snapshot.
+// question is what a run has besides if it answers one of many questions about a snapshot.
 type question struct {
 	Question
 	evaluator *evaluator
@@ -452,8 +448,7 @@ type spotCrowd struct {
 	pool       spotPool
 }
 
-// crowdsThere counts pods of the workloads that have pods on launches, on spot
-// nodes that stay.
+// crowdsThere counts pods on spot nodes that stay, of the workloads that have pods on launches.
 func (q *question) crowdsThere(r *run, out *crowds) {
 	d := q.evaluator
 	if d.crowds == nil {
@@ -486,7 +481,7 @@ func (q *question) crowdsThere(r *run, out *crowds) {
 	}
 }
 
-// goes reports whether the node would go if it were to leave.
+// goes reports whether the node would be removed once it leaves.
 func (r *run) goes(node int) bool {
 	n := r.snapshot.Nodes[node]
 	n.Deleting = true

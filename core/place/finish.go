@@ -44,8 +44,8 @@ func (r *run) finish() Result {
 	return r.out
 }
 
-// short reports whether pods are left for which a pool that instances are launched
-// from offerings some that its limits forbid now.
+// short reports whether pods are left for which a pool has offerings that its limits only forbid because instances were
+// launched from it.
 func (r *run) short() bool {
 	for _, b := range r.Candidates {
 		if b.Remaining != nil && b.Remaining.Used() && slices.ContainsFunc(r.Waiting, func(g *demand.Group) bool {

@@ -15,7 +15,7 @@ import (
 // folder gives up instances whose pods have room on others.
 type folder struct {
 	run   *run
-	steps int64 // steps taken for that
+	steps int64 // taken so far, see mayFold
 }
 
 // What folding may take at most: so many steps, and so many more for each pod
@@ -25,10 +25,9 @@ const (
 	foldStepsOfEach = 4
 )
 
-// all empties instances of this plan into the room that is left on others, and
-// gives them up. Instances are launched for pods that found no room beside others,
-// and when a replay takes some of these off their places their room is free. It
-// reports whether pods are to find homes again for what was terminated.
+// all moves the pods of instances of this plan into the room that is left on others, and gives the empty instances up.
+// An instance may have been launched because there was no room beside pods that lost their places in a replay later. It
+// reports whether places must be sought again, because limits have room that was given back.
 func (fo *folder) all() bool {
 	if !fo.run.replays.evicted || fo.run.Effort.Exhausted {
 		return false
@@ -54,10 +53,7 @@ type holding struct {
 	pods   []scheduling.Stay
 }
 
-// stay is how a pod has its place.
-
-// emptiestFirst lists the instances of this plan, those with the least worth on
-// them for what they cost first.
+// emptiestFirst lists the instances of this plan, those first that hold the least worth for their cost.
 func (fo *folder) emptiestFirst() []holding {
 	out, worth := make([]holding, len(fo.run.provisioner.Launched)), fo.run.provisioner.Values.Usual()
 	for i := range fo.run.Placed {
@@ -124,8 +120,7 @@ func (fo *folder) occupy(s *scheduling.Target, x scheduling.Stay) {
 	s.Guests.Add(x.Group.PodClass, x.Level, 1)
 }
 
-// foldOne gives the instance up if its pods can be elsewhere with all rules kept,
-// and all others keep their places.
+// foldOne gives the instance up if its pods can be elsewhere within all rules, and all other pods keep their places.
 func (fo *folder) foldOne(launch int) bool {
 	if !fo.mayFold(len(fo.run.Placed) + len(fo.run.provisioner.Launched)) {
 		return false
@@ -170,11 +165,9 @@ func (fo *folder) foldOne(launch int) bool {
 	return true
 }
 
-// staysSpread reports whether a pod that goes from one place to the target leaves
-// its spreads as good as they were, with so many more than the board counts.
-// Rules alone would let all pods go where there is one domain left; but more were
-// had for them. Hosts can be had at any time: they are compared as when instances are
-// filled.
+// staysSpread reports whether a pod that moves from one place to the target leaves its spreads as even as they were, with
+// so many more pods than the board counts. Rules alone would allow all pods in one domain if no other is left, but more
+// domains were chosen for them. New hosts are always possible: they are compared as when instances are filled.
 func (fo *folder) staysSpread(lv *demand.Level, from topology.Spot, s *scheduling.Target, counts *topology.Board, more int64) bool {
 	to := fo.run.Board.Spot(s.Place)
 	return !slices.ContainsFunc(counts.OwnSpreads(lv.Rules), func(own topology.OwnSpread) bool {
@@ -185,7 +178,7 @@ func (fo *folder) staysSpread(lv *demand.Level, from topology.Spot, s *schedulin
 	})
 }
 
-// move notes that a pod of an instance has its place on the target now.
+// move records that a pod of an instance has its place on the target now.
 func (fo *folder) move(x *scheduling.Placed, to *scheduling.Target) {
 	fo.run.provisioner.Launches[x.Launch].Lose(x.Pod)
 	x.On, x.Name, x.Target, x.Launch = to.On, to.Name, to, to.Launch

@@ -11,11 +11,10 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Ground is a snapshot made ready for many questions of one kind: if some nodes
-// went, where would their pods go, and what would have to be launched for them? It
-// answers as Place does on a snapshot in which these nodes are going away, and
-// takes about as long as there is to say. Safe for concurrent use: answers
-// depend on the question alone.
+// Ground is a snapshot prepared for many questions of one form: if some nodes were removed, where would their pods go,
+// and what would have to be launched for them? It answers as Place does for a snapshot in which these nodes are deleted,
+// in a time that depends on the size of the answer. It is safe for concurrent use: an answer depends only on the
+// question.
 type Ground struct {
 	snapshot   *cluster.Snapshot // with what is taken in its place
 	launches   []plan.Launch     // of the plan
@@ -25,8 +24,8 @@ type Ground struct {
 	evaluators parallel.Spare[*evaluator]
 }
 
-// Taken is what a plan has in mind for pods that wait: it is not free any more,
-// and rules count it. Its launches are there, but none else may go to them.
+// Taken is what a plan intends for waiting pods. It is no longer free, and rules count it. Other pods may not go to its
+// launches.
 type Taken struct {
 	Launches   []plan.Launch
 	Placements []plan.Placement
@@ -34,14 +33,12 @@ type Taken struct {
 
 // Question is which nodes leave, and what their pods may have instead.
 type Question struct {
-	Leave []int // positions in Snapshot.Nodes; those that are going away already count for nothing
-	// Open is which other nodes may take pods, by position, of those that are
-	// initialised, ready and stay; nil: all. A question takes less time the fewer of
-	// them have changed since the one before.
+	Leave []int // positions in Snapshot.Nodes; those that are being deleted already are ignored
+	// Open is which other nodes may take pods, by position, of those that are initialized, ready and stay; nil:
+	// all. A question takes less time the less Open differs from that of the question before.
 	Open bitset.Set
-	// Below is what instances for the pods may cost together at most; 0: none may
-	// be launched, and the answer is no where Place would launch one though there is
-	// room, in a zone that has no node for one; less: any may.
+	// Below is what instances for the pods may cost together at most. 0: none may be launched, and the answer is no
+	// where Place would launch one although there is room, such as in a zone without a node. Negative: any may.
 	Below quantity.MicroUSDPerHour
 	Freed bool // limits of pools count the nodes that leave as gone already
 	// Preferences says which preferences of pods of a shape count, of those that do by the
@@ -53,9 +50,8 @@ type Question struct {
 // Any is for Question.Below: whatever instances cost.
 const Any = quantity.MicroUSDPerHour(-1)
 
-// Survey makes a snapshot ready for questions. Pods that wait and that nothing
-// is taken for have no say. Of the options the Packer is ignored, and so are
-// variants.
+// Survey prepares a snapshot for questions. Waiting pods without a place in taken are ignored, and of the options the
+// Packer and the Variants.
 //
 // Cost: about that of Place for one pod of each shape that runs, once for each
 // processor that asks.
@@ -67,32 +63,29 @@ func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
 	return g
 }
 
-// Ask finds homes for the pods of the nodes that leave, those that a drain would
-// move, on other nodes first. Where it leaves pods, or instances for them are too
-// expensive, the nodes must stay. Unplaced then says, without reasons unless these
-// are asked for, of pods that have no place: not of all, since the search ends
-// as soon as the answer is no.
+// Ask finds places for those pods of the nodes that leave which a drain would move, on other nodes first. If it leaves
+// pods, or instances for them are too expensive, the nodes must stay. Unplaced then has some pods without a place, but
+// not all, since the search ends as soon as the answer is no. It has reasons only if they are asked for.
 func (g *Ground) Ask(q Question) Result {
 	d := g.evaluator()
 	defer g.evaluators.Give(d)
 	return d.ask(q)
 }
 
-// Hopeless reports, quickly, that the node can neither go nor be replaced by
-// instances that cost less than the amount: some pods have room on no other node,
-// and instances for these cost as much. Where it returns false, none knows.
+// Hopeless reports quickly that the node can neither be removed nor be replaced by instances that cost less than the
+// amount: some pods have room on no other node, and instances for these cost at least as much. If it returns false,
+// only Ask can tell.
 func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
 	d := g.evaluator()
 	defer g.evaluators.Give(d)
 	return d.hopeless(node, below)
 }
 
-// Snapshot is the cluster as it is with all that is taken: nodes that leave are
-// going away, and instances of the plan and of answers are being launched. It is not to
-// be changed, and holds until something else is taken.
+// Snapshot is the cluster with all that is taken: nodes that leave are being deleted, and instances of the plan and of
+// answers are being launched. It must not be changed, and is valid until something else is taken.
 func (g *Ground) Snapshot() *cluster.Snapshot { return g.snapshot }
 
-// evaluator returns one that none uses, on which all moves are carried out.
+// evaluator returns an unused evaluator, on which all moves are carried out.
 func (g *Ground) evaluator() *evaluator {
 	d, ok := g.evaluators.Take()
 	if !ok {
@@ -138,10 +131,10 @@ func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Plac
 	return &out, onInstances
 }
 
-// planned names an instance of the plan, as no launch of an answer is named.
+// planned names an instance of the plan. No launch of an answer has such a name.
 func planned(launch string) string { return launch + " of the plan" }
 
-// inFlight makes an instance being launched of a launch, and counts it among its pool's.
+// inFlight returns the instance being launched that a launch leads to, and counts it among those of its pool.
 func inFlight(pools []cluster.Pool, l *plan.Launch, name string) cluster.Instance {
 	m := cluster.Instance{Claim: name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements, Planned: true}
 	at := slices.IndexFunc(pools, func(p cluster.Pool) bool { return p.ID == l.Pool })

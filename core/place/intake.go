@@ -11,31 +11,29 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// intake puts on the board what is there before anything is placed.
+// intake puts existing pods, nodes and instances on the board, before anything is placed.
 type intake struct {
 	run  *run
 	base *topology.Board                    // before any pod was placed
 	here map[*cluster.Shape]*topology.Rules // of pods that have a node
 }
 
-// Waiting lists the pods that Place seeks a place for: those waiting, and those
-// that must leave a node which is going away. Pods that are ending or that may not
-// be disturbed need none.
+// Waiting lists the pods that Place seeks a place for: those that wait, and those that must leave a node that is being
+// deleted. Pods that are terminating or that may not be disrupted need none.
 func Waiting(s *cluster.Snapshot) []cluster.Pod {
 	out := slices.Clone(s.Waiting)
 	leavers(s, func(p *cluster.Pod) { out = append(out, *p) })
 	return out
 }
 
-// Pods counts them.
+// Pods counts the pods that Waiting lists.
 func Pods(s *cluster.Snapshot) int {
 	n := len(s.Waiting)
 	leavers(s, func(*cluster.Pod) { n++ })
 	return n
 }
 
-// leavers calls the function for pods that must leave a node which is going
-// away.
+// leavers calls the function for each pod that must leave a node that is being deleted.
 func leavers(s *cluster.Snapshot, each func(*cluster.Pod)) {
 	for i := range s.Nodes {
 		if !s.Nodes[i].Deleting {
@@ -49,9 +47,7 @@ func leavers(s *cluster.Snapshot, each func(*cluster.Pod)) {
 	}
 }
 
-// groupByShape groups pods by shape, in the order of placing: high priority first,
-// since capacity may be scarce; then large ones, which are the hardest to
-// place; then those whose oldest pod is oldest.
+// groupByShape groups pods by shape, in the order of their first pods. See orderBy for the order of placing.
 func groupByShape(pods []cluster.Pod) []*demand.Group {
 	list := make([]*cluster.Pod, len(pods))
 	for i := range pods {
@@ -78,10 +74,12 @@ func groupPods(pods []*cluster.Pod) []*demand.Group {
 	return out
 }
 
-// order sorts groups as they should be placed.
+// order sorts groups in the order of placing.
 func order(groups []*demand.Group) { orderBy(groups, map[*cluster.Shape]string{}) }
 
-// orderBy is order with what is known of what shapes contain.
+// orderBy is order, and keeps the text that shapes are compared by. Groups of high priority come first, since capacity
+// may be scarce; then groups whose pods need not be near others; then large ones, which are the hardest to place; then
+// those that are restricted to some nodes; then those whose oldest pod is older.
 func orderBy(groups []*demand.Group, text map[*cluster.Shape]string) {
 	content := func(g *demand.Group) string {
 		if _, known := text[g.Shape]; !known {
@@ -122,8 +120,7 @@ func older(a, b demand.WaitingPod) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// setUpBoard declares what is to be counted and counts the pods that are
-// there.
+// setUpBoard declares what the board has to count, and counts existing pods.
 func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	for _, g := range in.run.Waiting {
 		g.PodClass = in.run.classes.of(g.Shape)
@@ -217,6 +214,5 @@ func (in *intake) running(s *cluster.Snapshot) map[*cluster.Shape]*topology.Rule
 	return out
 }
 
-// hostOf is the host name of an instance that has none yet: one that no node can
-// have.
+// hostOf is a host name for an instance that has none yet. No node can have such a name.
 func hostOf(instance string) string { return "/" + instance }

@@ -11,8 +11,7 @@ import (
 	"github.com/daemok/daemok/core/scheduling"
 )
 
-// addLaunchTargets makes targets of the instances that this plan launches, for pods
-// that found no other place.
+// addLaunchTargets makes targets of the instances that this plan launches, for pods that found no other place.
 func (r *run) addLaunchTargets() {
 	beside := r.byLaunch()
 	for i := len(r.Targets) - r.FirstLaunch; i < len(r.provisioner.Launches); i++ {
@@ -38,8 +37,7 @@ func (r *run) inFlightAs(launch int, options bitset.Set) *feasibility.InFlight {
 	}, b.Pool, options)
 }
 
-// reopen has the target on an instance of this plan be for what is left of its
-// options.
+// reopen makes these the options of the target on an instance of this plan.
 func (r *run) reopen(s *scheduling.Target, launch int, options bitset.Set) {
 	s.InFlight = r.inFlightAs(launch, options)
 	for _, k := range r.classes.known {
@@ -51,7 +49,7 @@ func (r *run) reopen(s *scheduling.Target, launch int, options bitset.Set) {
 	}
 }
 
-// byLaunch lists the pod class of the pods on each instance that this plan launches.
+// byLaunch lists the pod classes of the pods on each instance that this plan launches.
 func (r *run) byLaunch() map[int][]*demand.PodClass {
 	out := map[int][]*demand.PodClass{}
 	for _, x := range r.Placed {

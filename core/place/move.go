@@ -18,15 +18,14 @@ import (
 // move is an answer that became true.
 type move struct {
 	leave      []int
-	before     []cluster.Node // as they were
+	before     []cluster.Node // the nodes that leave, as they were
 	launches   []plan.Launch
-	instances  []cluster.Instance // of these
+	instances  []cluster.Instance // of these launches
 	placements []plan.Placement   // on instances by their claims
 }
 
-// Take makes an answer true: the nodes that leave are going away, and their pods
-// are where it has them, so that later answers are as after a Survey of that. Not
-// to be called while others ask.
+// Take makes an answer true: the nodes that leave are being deleted, and their pods are where the answer put them. Later
+// answers are as after a Survey of that snapshot. It must not be called while questions are answered.
 //
 // Cost: far below that of a Survey.
 func (g *Ground) Take(leave []int, a Result) {
@@ -86,7 +85,7 @@ func (d *evaluator) carryOut(m *move) {
 	clear(d.known.ByDomain)
 }
 
-// letGo takes a node away that goes.
+// letGo takes a node that leaves, and its pods, off the board, and closes its target.
 func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 	target := d.targets[at]
 	target.Closed, target.ShutForGood = true, true
@@ -133,7 +132,7 @@ func (d *evaluator) expect(r *run, m *cluster.Instance) int {
 	return place
 }
 
-// stabilize counts a pod where it is expected.
+// stabilize counts a pod where the answer put it.
 func (d *evaluator) stabilize(r *run, p *plan.Placement, places map[string]int) {
 	k := d.podClasses[p.Pod.Shape]
 	place, known := places[p.Target]
@@ -153,7 +152,7 @@ func (d *evaluator) stabilize(r *run, p *plan.Placement, places map[string]int) 
 	}
 }
 
-// arrange puts targets in the order in which they are tried, by what is free now.
+// arrange puts targets in the order in which they are tried, by what is free on them now.
 func (d *evaluator) arrange() {
 	r := d.run
 	if nodes := r.Targets[:d.nodeTargets]; d.known.Gaps == nil {
@@ -170,8 +169,8 @@ func (d *evaluator) arrange() {
 	}
 }
 
-// reorder puts targets in order of which only some are not, which it sorts. All are
-// where they say that they are.
+// reorder sorts targets of which only some are out of order; it sorts these too. The At of each target must be its
+// position.
 func reorder(targets, some []*scheduling.Target) {
 	slices.SortFunc(some, func(a, b *scheduling.Target) int { return a.At - b.At })
 	some = slices.Compact(some)
@@ -189,7 +188,7 @@ func reorder(targets, some []*scheduling.Target) {
 	copy(targets[len(out):], rest)
 }
 
-// recordPools keeps what pools are before a question.
+// recordPools keeps what pools have before a question.
 func (d *evaluator) recordPools() {
 	d.pools = d.pools[:0]
 	for _, b := range d.run.Candidates {

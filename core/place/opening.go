@@ -13,12 +13,13 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// joiner orders how the instances of a plan take pods under a hard spread, as they join one after another.
+// joiner finds the instances of a plan that must take pods of a hard spread together, although they join one after
+// another.
 type joiner struct {
 	run *run
 }
 
-// opening is the instances being launched that get pods of one hard spread.
+// opening is the instances being launched that get pods with one hard spread.
 type opening struct {
 	spread   topology.OwnSpread
 	entrants []entrant
@@ -27,14 +28,13 @@ type opening struct {
 
 // entrant is an instance being launched.
 type entrant struct {
-	launch  int                // of this plan; else -1
+	launch  int                // position among the launches of this plan; else -1
 	target  *scheduling.Target // of an earlier plan; else nil
 	domains []int32
 }
 
-// joinUp notes which instances must not take pods before the others have
-// joined: kube-scheduler spreads pods over domains that have a node, and would
-// crowd them all on the instance that happens to be the first.
+// joinUp records which instances must not take pods before the others have joined: kube-scheduler spreads pods over
+// domains that have a node, and would put all of them on the instance that happens to join first.
 func (jo *joiner) joinUp() {
 	if !jo.run.Values.Counted || jo.run.question != nil && len(jo.run.provisioner.Launched) == 0 {
 		return
@@ -62,8 +62,8 @@ func (jo *joiner) joinUp() {
 	}
 }
 
-// with adds a join where it belongs by key and group. Pods of one selector may
-// look at different nodes: what opens for some of them opens.
+// with adds a join to a list that is sorted by key and group. Pods with one selector may count different nodes: an
+// instance that opens a domain for some of them opens it.
 func with(list []plan.Join, j plan.Join) []plan.Join {
 	at, found := slices.BinarySearchFunc(list, j, func(a, b plan.Join) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Group, b.Group))
@@ -81,8 +81,7 @@ func groupID(text string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// openings lists, for each hard spread, the instances being launched that get its
-// pods.
+// openings lists, for each hard spread, the instances being launched that get its pods.
 func (jo *joiner) openings() []*opening {
 	type openingKey struct {
 		spread topology.OwnSpread
@@ -131,14 +130,12 @@ func (jo *joiner) entrantOf(x *scheduling.Placed, s topology.OwnSpread) entrant 
 	return m
 }
 
-// hostsMax is how many hosts wait for each other at most. Each is a domain of
-// its own, so that all would wait for the slowest of them: of a few that is
-// soon there, of hundreds it is late.
+// hostsMax is how many hosts wait for each other at most. Each is a domain of its own, so that all wait for the slowest:
+// among a few that is not long, among hundreds it is.
 const hostsMax = 8
 
-// mustJoin reports whether pods could crowd: the instances are in several
-// domains of which some have no node yet, and neither the pods on nodes nor a
-// number of domains that the pods ask for makes the scheduler wait.
+// mustJoin reports whether pods could crowd on one instance: the instances are in several domains, some of which have no
+// node yet, and neither the pods on nodes nor minDomains make kube-scheduler wait.
 func (jo *joiner) mustJoin(g *opening) bool {
 	if len(g.entrants) < 2 || jo.run.Board.Keys()[g.spread.Key] == cluster.LabelHostname && len(g.entrants) > hostsMax {
 		return false
@@ -167,9 +164,8 @@ func (jo *joiner) mustJoin(g *opening) bool {
 	return all > len(g.offered) && int(g.spread.MinDomains) < all && jo.mayCrowd(g)
 }
 
-// mayCrowd reports whether one of the instances, if it were there alone, could
-// get more pods than are meant for its domain. The scheduler puts no more
-// there than the skew above the least that another domain with a node has.
+// mayCrowd reports whether one of the instances, if it joins alone, could get more pods than are meant for its domain.
+// kube-scheduler puts no more there than maxSkew above the fewest that another domain with a node has.
 func (jo *joiner) mayCrowd(g *opening) bool {
 	for _, m := range g.entrants {
 		if len(m.domains) != 1 {
@@ -188,7 +184,7 @@ func (jo *joiner) mayCrowd(g *opening) bool {
 	return false
 }
 
-// opens reports whether the instance may bring a domain that has no node yet.
+// opens reports whether the instance may be in a domain that has no node yet.
 func (g *opening) opens(m entrant) bool {
 	return slices.ContainsFunc(m.domains, func(d int32) bool { return !g.offered[d] })
 }

@@ -18,59 +18,56 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// Options is how to search.
+// Options says how to search.
 type Options struct {
 	MinValues        provisioning.MinValues
 	Preferences      func(*cluster.Shape) demand.Preferences // which preferences of pods of a shape count, the same for shapes with equal RulesText; nil: all
-	Steps            int64                                   // most steps to take: about one for each look at one shape in one place; 0 means no bound
+	Steps            int64                                   // most steps to take: about one for each look at one shape on one target; 0 means no bound
 	Packer           provisioning.Packer                     // chooses instances that are launched together; nil means that each is chosen alone
 	EvenHosts        bool                                    // see topology.Board.Even; the answer may be more expensive than the usual one, and leave more pods
-	LimitCost        float64                                 // what all that pools may still own counts as when instances are compared: those that take little of it come first
-	LeastInterrupted bool                                    // what interruptions are likely to cost has no say in what instances are chosen, but in which spot offerings these come from
+	LimitCost        float64                                 // the cost that counts, when instances are compared, for all that limits still allow: instances that take little of it come first
+	LeastInterrupted bool                                    // what interruptions are likely to cost decides only which spot offerings instances come from, and not which are chosen
 	Small            bool                                    // instances that are large for the cluster are launched only for pods that fit on no others, see Sizes
 	Ready            *supply.Ready                           // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
-	Unproven         bool                                    // neither Bound nor Margins are worked out
-	Variants         []scheduling.Variant                    // by shape, in the order of placing; those that are missing are as usual
+	Unproven         bool                                    // neither Bound nor Margins are computed
+	Variants         []scheduling.Variant                    // by shape, in the order of placing; missing ones change nothing
 	asked            bool                                    // see Ground: questions may leave preferences out
 }
 
-// Result is where pods go. Launches are in the order in which they were
-// opened, unplaced shapes in the order in which they were tried. Placements
-// are in an order in which kube-scheduler would accept each of them, with
-// every instance of the plan there from the beginning.
+// Result says where pods go. Launches are in the order in which they were chosen, unplaced shapes in the order in which
+// they were tried. Placements are in an order in which kube-scheduler would accept each of them, if every instance of
+// the plan is there from the beginning.
 type Result struct {
 	Launches   []plan.Launch
 	Placements []plan.Placement
 	Unplaced   []plan.Unplaced
 	Joining    []plan.Joining           // instances being launched, oldest first
 	Cost       float64                  // of the launches, in what counts when instances are compared; unknown prices are 0
-	Risk       float64                  // of that: what interruptions are likely to cost, as far as it counts
+	Risk       float64                  // the part of Cost that interruptions are likely to cost, as far as it counts
 	Risky      bool                     // the option LeastInterrupted could make the answer another one
 	SpotMore   quantity.MicroUSDPerHour // see plan.Plan
-	Unpriced   float64                  // what launches of an unknown price have, weighed by what resources usually cost
+	Unpriced   float64                  // what launches with an unknown price have, at usual prices of resources
 	Bound      quantity.MicroUSDPerHour
 	Margins    []plan.Margin       // see plan.Plan
-	Expensive  bool                // instances for all would cost more than a question allows, see Ground
+	Expensive  bool                // instances for all pods would cost more than the question allows, see Ground
 	EvenHosts  bool                // the option of that name could make the answer another one
-	Short      bool                // pods are left, and with instances that take less of limits more might have a place
+	Short      bool                // pods are left, and with instances that take less of limits more pods might have a place
 	Choices    []scheduling.Choice // by shape, in the order of placing: what variants could change
 	Steps      int64
 	Exhausted  bool // the steps were used up before all was tried
 }
 
-// roundsMax is how often homes are sought for pods that lost theirs.
+// roundsMax is in how many rounds places are sought at most.
 const roundsMax = 16
 
-// Place finds homes for the waiting pods of the snapshot and for those that
-// must leave nodes being deleted. Pods of high priority are placed first, then
-// large ones. Each goes to an existing node if it can, then to an ordered
-// instance, then to a new one from the heaviest pool that can have it. Where
-// rules look at other pods, domains are decided pod by pod before instances are
-// launched, and the whole answer is checked once more in its own order. Where that
-// took pods off their places, instances that others have room for are given up.
+// Place finds places for the waiting pods of the snapshot, and for those that must leave nodes being deleted. Pods of
+// high priority are placed first, then large ones. Each goes to an existing node if it can, then to an instance that is
+// being launched, then to a new one from the heaviest pool that can have it. Where rules look at other pods, domains are
+// decided pod by pod before instances are launched, and the whole answer is checked once more in its own order. If that
+// takes pods off their places, instances are given up whose pods have room on others.
 //
-// Cost: shapes x (nodes + instances), and for new instances about shapes x
-// instance types for each different instance; pods of one shape are placed together.
+// Cost: shapes x (nodes + instances), and for new instances about shapes x instance types for each different instance.
+// Pods of one shape are placed together.
 func Place(s *cluster.Snapshot, o Options) Result {
 	pods := Waiting(s)
 	if len(pods) == 0 {
@@ -81,7 +78,7 @@ func Place(s *cluster.Snapshot, o Options) Result {
 	return r.finish()
 }
 
-// search seeks homes until all pods have one or no more can be found.
+// search seeks places until all pods have one, or no more can be found.
 func (r *run) search() {
 	if r.question == nil {
 		r.scheduler.HonourClaims()
@@ -120,7 +117,7 @@ type run struct {
 	parts
 }
 
-// parts are what does the steps of a run. Each works on the run, and has what only it needs.
+// parts do the steps of a run. Each works on the run, and has the state that only it needs.
 type parts struct {
 	classes     podClasses
 	scheduler   scheduling.Scheduler
@@ -170,7 +167,7 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	return r
 }
 
-// connect makes the parts of the run its own, and ready for the first round.
+// connect joins the parts to the run, and prepares them for the first round.
 func (r *run) connect() {
 	r.Effort = &effort.Count{Most: r.options.Steps}
 	r.Demand = &demand.Demand{Failed: map[demand.Request]bool{}}
@@ -190,10 +187,10 @@ func (r *run) problem() provisioning.Problem {
 	}
 }
 
-// useBoard makes it the board on which pods are counted.
+// useBoard makes this the board on which pods are counted.
 func (r *run) useBoard(board *topology.Board) { r.Board, r.provisioner.Board = board, board }
 
-// begin makes the run ready for a round.
+// begin prepares the run for a round.
 func (r *run) begin() {
 	if r.Round > 1 {
 		r.Board.Dare()
@@ -210,8 +207,8 @@ func (r *run) stillWaiting() int {
 	return n
 }
 
-// recordAvoided lists what taints ask pods to stay away without forbidding it, those
-// of nodes that are going away too: a Ground has them, whichever nodes leave.
+// recordAvoided lists the taints that ask pods to stay away without forbidding it. It includes those of nodes that are
+// being deleted, because a Ground has them too, whichever nodes leave.
 func (r *run) recordAvoided() {
 	note := func(taints []constraint.Taint) {
 		if feasibility.Avoided(taints, nil) {
@@ -231,7 +228,7 @@ func (r *run) recordAvoided() {
 	}
 }
 
-// recordHeld lists the volumes for one pod that running pods use.
+// recordHeld records the volumes for one pod at a time that running pods use.
 func (re *replayer) recordHeld(s *cluster.Snapshot) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -245,7 +242,7 @@ func (re *replayer) recordHeld(s *cluster.Snapshot) {
 	}
 }
 
-// placeOf is where on the board the pod is.
+// placeOf returns the place on the board of the pod's target or launch.
 func (r *run) placeOf(x *scheduling.Placed) int {
 	if x.On == plan.OnLaunch {
 		return r.provisioner.Launched[x.Launch].Place
@@ -253,7 +250,7 @@ func (r *run) placeOf(x *scheduling.Placed) int {
 	return x.Target.Place
 }
 
-// placeLaunched notes the places of pods on instances that were launched for them, from this one on.
+// placeLaunched records the places of pods on instances that were launched for them, from this one on.
 func (r *run) placeLaunched(from int) {
 	for i := from; i < len(r.provisioner.Launched); i++ {
 		for _, t := range r.provisioner.Launched[i].Taken {

@@ -12,9 +12,9 @@ import (
 
 // podClasses knows the classes of pods whose rules are the same.
 type podClasses struct {
-	board   *topology.Board // that rules are declared on
+	board   *topology.Board // on which rules are declared
 	options *Options
-	avoided [][]constraint.Taint // of places that ask pods to stay away
+	avoided [][]constraint.Taint // of pools and nodes that ask pods to stay away
 	known   map[string]*demand.PodClass
 }
 
@@ -49,8 +49,7 @@ func (c *podClasses) newPodClass(s *cluster.Shape) *demand.PodClass {
 	return k
 }
 
-// newLevels makes a level for each of the preferences that has given way, and one
-// before that.
+// newLevels makes a level with all preferences, and one more for each preference that is dropped after that.
 func (c *podClasses) newLevels(s *cluster.Shape, preferences []demand.Preference) []*demand.Level {
 	out := make([]*demand.Level, len(preferences)+1)
 	for gone := range out {
@@ -60,13 +59,13 @@ func (c *podClasses) newLevels(s *cluster.Shape, preferences []demand.Preference
 	return out
 }
 
-// avoidable reports whether some place asks pods of the shape to stay away.
+// avoidable reports whether some pool or node asks pods of the shape to stay away.
 func (c *podClasses) avoidable(s *cluster.Shape) bool {
 	return slices.ContainsFunc(c.avoided, func(taints []constraint.Taint) bool { return feasibility.Avoided(taints, s.Tolerations) })
 }
 
-// newLevel makes the preferences that are left hold like requirements. Of preferences
-// for nodes only the heaviest that is left does.
+// newLevel makes a level on which the preferences that are left hold like requirements; of those for nodes, only the
+// heaviest.
 func (c *podClasses) newLevel(s *cluster.Shape, left []demand.Preference) *demand.Level {
 	stand := *s
 	lv := &demand.Level{Wants: &stand}

@@ -11,16 +11,15 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// prover works out the lower bound on what the launches of the answer can cost.
+// prover computes the lower bound on what the launches of the answer can cost.
 type prover struct {
 	run *run
 }
 
-// prove works out what instances for the pods of the launches must cost at
-// least, and what one unit of each resource costs at the margin: the sum over
-// the tiers of pools of the linear program in which pods may be cut and no
-// rule counts but amounts and what each pod may be on. There is none where a
-// instance without a price, or one that is paid for already or had so many times only, is offered.
+// prove computes what instances for the pods of the launches must cost at least, and what one unit of each resource
+// costs at the margin. It sums up, over the tiers of pools, a linear program in which pods may be divided, and only
+// amounts and the offerings of each pod count. There is no bound if some offering has no price, is reserved capacity, or
+// allows only so many instances.
 func (pv *prover) prove() {
 	if pv.run.provisioner.Reserved.Left != nil {
 		return
@@ -43,8 +42,8 @@ func (pv *prover) prove() {
 	pv.run.out.Bound = quantity.MicroUSDPerHour(least)
 }
 
-// offered lists what pools of the tier offer, each instance type at its best price for the
-// same classes of pods.
+// available lists the available options of pools of the tier, each instance type at its best price for the same classes
+// of pods. The result ok is false if one has no price, or is reserved capacity.
 func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok bool) {
 	for _, b := range pv.run.Candidates {
 		if b.Weight != tier {
@@ -74,7 +73,7 @@ func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok b
 	return slices.DeleteFunc(out, func(o bound.Offering) bool { return o.Open == 0 }), true
 }
 
-// units are what prices of resources are given for, where it is not a piece.
+// units is the amount of the resource that its price is given for.
 func units(resource string) float64 {
 	switch resource {
 	case quantity.NameCPU:
@@ -85,13 +84,11 @@ func units(resource string) float64 {
 	return 1
 }
 
-// differs is by what share a price in one zone is another one.
+// differs is the share by which a price in one zone must differ to be listed.
 const differs = 0.005
 
-// margins lists what resources cost to pods that may be in several zones, and
-// then what those that are tied to one zone cost where that is different.
-// Where there are several classes of either, the one that asks for most of the
-// resource counts.
+// margins lists what resources cost for pods that may be in several zones, and then, where that is different, for pods
+// that may only be in one zone. Of several such classes, the one that asks for most of the resource counts.
 func (pv *prover) margins(c *clientele, worth [][]float64) []plan.Margin {
 	zones := make([]string, len(c.classes))
 	for i, x := range c.classes {

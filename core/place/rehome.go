@@ -9,20 +9,18 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Removal is nodes that are about to go, and their pods that need other places.
+// Removal is nodes that are about to be removed, and their pods that need other places.
 type Removal struct {
 	Nodes   map[string]bool   // by name
 	Pods    map[string]bool   // by UID; wherever the snapshot shows them
-	Targets map[string]string // by UID: the node that a plan had in mind, if any
+	Targets map[string]string // by UID: the node that a plan chose, if any
 }
 
-// Rehome seeks places for the pods of a removal as things are: on nodes that
-// are ready and open, with nothing launched and without instances on their way. It
-// returns the places, and the pods that have none. Places are those of the plan
-// only where pods find none otherwise. This is the last look before nodes go.
+// Rehome seeks places for the pods of a removal on nodes that are ready and open, with nothing launched and without
+// instances being launched. It returns the places, and the pods that have none. It uses the places of the plan only
+// where pods find none otherwise. This is the last check before nodes are removed.
 //
-// Cost: that of Place for these pods, and once more for each where not all find
-// a place at first.
+// Cost: that of Place for these pods; if not all find a place at first, that of Place once more for each.
 func Rehome(s *cluster.Snapshot, r Removal) ([]plan.Placement, []plan.Unplaced) {
 	now, out := emptied(s, &r)
 	found := placeOn(now, out)
@@ -45,9 +43,8 @@ func Rehome(s *cluster.Snapshot, r Removal) ([]plan.Placement, []plan.Unplaced) 
 	return append(placed, found.Placements...), found.Unplaced
 }
 
-// emptied is the snapshot without what is to go, and the pods that need places.
-// Nothing is launched for these, so that there are no pools. Pods of nodes from which
-// none moves are those of the snapshot.
+// emptied returns the snapshot without what is to be removed, and the pods that need places. It has no pools, since
+// nothing is launched for these pods. Nodes from which no pod moves share their pods with the snapshot.
 func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod) {
 	now := *s
 	now.Waiting, now.Instances, now.PDBs, now.Pools = nil, nil, nil, nil
@@ -72,7 +69,7 @@ func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod)
 	return &now, out
 }
 
-// pods are those of the node that are to go, as pods that wait.
+// pods returns the pods of the node that are to move, as waiting pods.
 func (r *Removal) pods(n *cluster.Node) (out []cluster.Pod) {
 	for i := range n.Pods {
 		if !r.Pods[n.Pods[i].UID] {
@@ -88,7 +85,7 @@ func (r *Removal) pods(n *cluster.Node) (out []cluster.Pod) {
 // closed keeps every pod away.
 var closed = constraint.Taint{Key: "daemok.sh/closed", Effect: constraint.NoSchedule}
 
-// isClosed reports whether the node is to go and may yet stay: see Node.Close.
+// isClosed reports whether the node may still stay although it is being deleted: see cluster.Node.Close.
 func isClosed(n *cluster.Node) bool {
 	return !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return p.Returns })
 }

@@ -13,15 +13,14 @@ import (
 // replayer places all pods once more in the order of the answer, and takes back what a rule forbids in it.
 type replayer struct {
 	run     *run
-	evicted bool // some replay took pods off their places
+	evicted bool // a replay took pods off their places
 }
 
-// all places all pods once more in the order of their turns, with every
-// instance of the plan there from the beginning, as kube-scheduler may see it.
-// Pods whose place breaks a rule about other pods then lose it.
+// all places all pods once more in the order of their turns, with every instance of the plan there from the beginning,
+// as kube-scheduler may see it. Pods whose place then breaks a rule about other pods lose it.
 func (re *replayer) all() {
 	if !re.run.Values.Counted || re.run.question != nil && len(re.run.provisioner.Launched) == 0 && len(re.run.Demand.Groups) == 0 {
-		return // or nothing is there that was not when pods got their places
+		return // no rule counts pods, or nothing was added since pods got their places
 	}
 	board := re.outset()
 	at, late := re.reseat(board)
@@ -41,8 +40,7 @@ func (re *replayer) all() {
 	re.run.useBoard(board)
 }
 
-// outset returns the board with every instance of the plan on it, before any pod
-// that waits has its place.
+// outset returns a board with every instance of the plan, before any waiting pod has its place.
 func (re *replayer) outset() *topology.Board {
 	board := re.run.intake.base.Clone()
 	if re.run.Round > 1 {
@@ -62,11 +60,9 @@ func (re *replayer) outset() *topology.Board {
 	return board
 }
 
-// reseat puts all pods on the board in the order of their turns. Those whose
-// place breaks a rule about other pods as long as some of these are missing come
-// late, when these are there, as kube-scheduler tries them again: as long as that
-// helps a good part of them, so that the cost stays linear. It returns the
-// positions of those that are lost, and of those that come late, in their order.
+// reseat puts all pods on the board in the order of their turns. Pods whose place breaks a rule as long as other pods are
+// missing are tried again later, as kube-scheduler does, as long as that helps a good part of them, so that the cost
+// stays linear. It returns the positions of the pods that are lost, and of those that came late, in their order.
 func (re *replayer) reseat(board *topology.Board) (lost, late []int) {
 	return re.reseatBy(func(i int) bool { return re.reseatOne(board, i) })
 }
@@ -112,9 +108,8 @@ func (re *replayer) comeLate(late []int) {
 	}
 }
 
-// withdraw gives instances up on which no pod is left, and reports whether pods
-// are to find homes again for that: what such instances brought with them and
-// took of limits is no more.
+// withdraw gives up instances on which no pod is left. It reports whether places must be sought again, because the daemon
+// pods of such instances are no longer there, and neither is what they took of limits.
 func (re *replayer) withdraw() bool {
 	any := false
 	for re.giveUp() {
@@ -126,14 +121,13 @@ func (re *replayer) withdraw() bool {
 	return any && re.run.stillWaiting() > 0 && re.run.Round < roundsMax && !re.run.Effort.Exhausted
 }
 
-// forget drops what instances were launched for in this round.
+// forget drops the demand of this round.
 func (re *replayer) forget() {
 	re.run.Demand.Groups = nil
 	re.run.provisioner.ForgetAsks()
 }
 
-// giveUp marks the instances of this plan that have no pods, and reports
-// whether there were any.
+// giveUp cancels the instances of this plan that have no pods, and reports whether there were any.
 func (re *replayer) giveUp() bool {
 	any := false
 	for i := range re.run.provisioner.Launched {
@@ -150,8 +144,7 @@ func (re *replayer) giveUp() bool {
 	return any
 }
 
-// cancel gives up an instance of this plan, and terminates what it takes of limits
-// and capacity reservations.
+// cancel gives up an instance of this plan, and gives back what it took of limits and capacity reservations.
 func (re *replayer) cancel(launch int) {
 	l := &re.run.provisioner.Launched[launch]
 	l.Gone = true
@@ -191,7 +184,7 @@ func (re *replayer) unseat(lost []scheduling.Placed) {
 	}
 }
 
-// takeBack lets pods that could not be launched for wait in their groups again.
+// takeBack returns pods to their groups of waiting pods for which no instance could be launched, or that lost their place.
 func (re *replayer) takeBack() {
 	for _, podGroup := range re.run.Demand.Groups {
 		if podGroup.Left() > 0 {

@@ -15,17 +15,15 @@ import (
 // rescuer seeks another way for pods that are left without a place.
 type rescuer struct {
 	run    *run
-	failed int // tried without effect
+	failed int // instances tried without effect
 }
 
 // rescuesMax is how many instances are tried without effect at most.
 const rescuesMax = 64
 
-// all launches instances one by one for pods that found no home. What instances
-// bring with them cannot be foreseen while many are chosen: daemon pods that
-// rules count, and domains that their number opens or fills. With everything
-// else in its place a single instance is judged as what it is. It reports
-// whether any was launched.
+// all launches instances one by one for pods that found no place. While many instances are chosen, some of their effects
+// cannot be foreseen: daemon pods that rules count, and domains that they open or fill. With everything else in its
+// place, those of a single instance are known. It reports whether any was launched.
 func (rs *rescuer) all() bool {
 	if !rs.run.Values.Counted || rs.run.Effort.Exhausted || !rs.run.Offers() {
 		return false
@@ -39,8 +37,8 @@ func (rs *rescuer) all() bool {
 	return any
 }
 
-// rescueOne orders an instance for the group's next pod, the cheapest of the
-// heaviest pool that will do, and lets more of the group join it.
+// rescueOne launches an instance for the group's next pod, the cheapest of the heaviest pool that will do, and places
+// more pods of the group on it.
 func (rs *rescuer) rescueOne(g *demand.Group) bool {
 	lv := g.PodClass.Required()
 	if rs.run.Used(g.PodClass) {
@@ -58,8 +56,7 @@ func (rs *rescuer) rescueOne(g *demand.Group) bool {
 	return false
 }
 
-// remedy is instances of one pool that are alike for a pod: in the same
-// place, with the same daemon pods that rules look at.
+// remedy is options of one pool that are alike for a pod: on the same spot, with the same daemon pods that rules look at.
 type remedy struct {
 	b        *supply.Candidate
 	podGroup *demand.Group
@@ -67,8 +64,7 @@ type remedy struct {
 	option   int // the one launched first
 }
 
-// remedies lists the instances that have room for the group's next pod, in
-// the order in which they are tried.
+// remedies lists the remedies with room for the group's next pod, in the order in which they are tried.
 func (rs *rescuer) remedies(g *demand.Group, lv *demand.Level) []remedy {
 	rs.run.Demand.Groups = nil
 	for _, m := range rs.run.scheduler.Index.OfferingSetsOf(lv) {
@@ -90,8 +86,7 @@ func (rs *rescuer) remedies(g *demand.Group, lv *demand.Level) []remedy {
 	return out
 }
 
-// kitsOf parts what one way of asking offers by the daemon pods that come
-// along.
+// kitsOf divides the options of one way by the daemon pods that they bring.
 func (rs *rescuer) kitsOf(b *supply.Candidate, podGroup *demand.Group, w supply.Way) []remedy {
 	var out []remedy
 	kits := rs.kits(b)
@@ -114,8 +109,7 @@ func (rs *rescuer) kitsOf(b *supply.Candidate, podGroup *demand.Group, w supply.
 	return out
 }
 
-// kits parts the options of a pool by the daemon pods, of those that rules
-// look at, that come with them.
+// kits divides the options of a pool by the daemon pods that they bring, of those that rules look at.
 func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 	if b.Kits == nil {
 		var columns [][]int32
@@ -133,8 +127,7 @@ func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 	return b.Kits
 }
 
-// orderAlone orders an instance for the group's next pod if that may be on it and
-// all that have a place keep it.
+// orderAlone launches an instance for the group's next pod, if that may be on it and all placed pods keep their places.
 func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool {
 	rs.run.provisioner.Affinities.Gatherer.Reset()
 	filled := supply.Load{Option: c.option, Sum: make([]int64, rs.run.Dims.Len())}
@@ -166,12 +159,11 @@ func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool 
 	return true
 }
 
-// wouldStand reports whether pods of the level may be on such an instance of the
-// plan, and all that have a place keep it when it is there; it returns the board
-// with the instance, and its place on it.
+// wouldStand reports whether pods of the level may be on such an instance of the plan, and all placed pods keep their
+// places when it is there. It returns the board with the instance, and the instance's place on it.
 func (rs *rescuer) wouldStand(lv *demand.Level, b *supply.Candidate, as *provisioning.Listing) (board *topology.Board, place int, ok bool) {
 	var late []int
-	for _, all := range []bool{false, true} { // most of those that will not do are found by a look at what is there
+	for _, all := range []bool{false, true} { // most that will not do are found on the board as it is
 		board = rs.run.Board.Clone()
 		if all {
 			board = rs.run.replays.outset()

@@ -5,7 +5,7 @@ import (
 	"github.com/daemok/daemok/core/supply"
 )
 
-// Sizes reports whether the option Small could make an answer another one: some pool of the snapshot has instances that
+// Sizes reports whether the option Small could change an answer: some pool of the snapshot has both instance types that
 // are too large for the cluster, and others.
 func Sizes(s *cluster.Snapshot) bool {
 	z := supply.SizesOf(s)

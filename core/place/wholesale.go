@@ -12,14 +12,13 @@ import (
 	"github.com/daemok/daemok/core/scheduling"
 )
 
-// wholesale is what all pools offer, to say quickly what instances for some pods
-// cost at least.
+// wholesale is what all pools offer. It says quickly what instances for some pods cost at least.
 type wholesale struct {
-	columns []bound.Column // without those that have no more of anything than one that costs no more
+	columns []bound.Column // without those that have no more of anything than another one that costs no more
 	each    []float64      // by resource: what one unit costs at least if nothing else counts
 }
 
-// wholesale lists it once.
+// wholesale returns it; it is computed once.
 func (d *evaluator) wholesale() *wholesale {
 	if d.offeringSet != nil {
 		return d.offeringSet
@@ -68,14 +67,13 @@ func (w *wholesale) least(sum []int64) float64 {
 	return out
 }
 
-// exceeds reports whether instances for pods that need so much together cost more
-// than that for certain.
+// exceeds reports whether instances for pods that need so much together certainly cost more than most.
 func (w *wholesale) exceeds(sum []int64, most float64) bool {
 	return w.least(sum) > most || bound.Cover(amount.Positive(sum), w.columns).Cost > most
 }
 
-// tooExpensive reports whether the search has ended: instances for the pods that found
-// no target cost more than they may, for certain.
+// tooExpensive reports whether the search for an answer to a question has ended: the answer is known, or instances for
+// the pods that found no target certainly cost more than they may.
 func (r *run) tooExpensive() bool {
 	if r.question == nil || r.Effort.Known {
 		return r.question != nil
@@ -104,9 +102,8 @@ func (r *run) tooExpensive() bool {
 	return false
 }
 
-// mustLaunch reports whether pods of the group have no place on what is there for
-// certain. Those that other pods matter to may find one when it is known where
-// these are.
+// mustLaunch reports whether pods of the group certainly have no place on a target. Pods that depend on other pods may
+// find one later, when it is known where the others are.
 func (r *run) mustLaunch(podGroup *demand.Group) bool {
 	if podGroup.PodClass.Plain(podGroup.Level) {
 		return true
@@ -127,8 +124,8 @@ func (r *run) end(g *demand.Group) bool {
 	return true
 }
 
-// cheapest is what the cheapest instance costs that has room for one such pod, of
-// what is offered in the offering set: more than anything if there is none.
+// cheapest is what the cheapest instance of the offering set costs that has room for one such pod; infinity if there is
+// none.
 func (d *evaluator) cheapest(m *demand.OfferingSet, need []int64) float64 {
 	least := math.Inf(1)
 	if m.Various == nil {
@@ -149,7 +146,7 @@ func (d *evaluator) cheapest(m *demand.OfferingSet, need []int64) float64 {
 	return least
 }
 
-// various leaves out what an earlier pool offers in the same offering set for the same.
+// various leaves out pools with the same options in the offering set as an earlier one, at the same cost.
 func various(byPool []demand.PoolOfferings) []demand.PoolOfferings {
 	var out []demand.PoolOfferings
 	for _, s := range byPool {
@@ -162,14 +159,13 @@ func various(byPool []demand.PoolOfferings) []demand.PoolOfferings {
 	return out
 }
 
-// reachable is where one pod of a shape may go at least, other pods aside.
+// reachable says where one pod of a shape may go, other pods aside.
 type reachable struct {
-	targets [2]*scheduling.Target // the first two that have room; nil: there is no such
+	targets [2]*scheduling.Target // the first two that have room; nil: there are fewer
 	cost    float64               // of the cheapest instance for it
 }
 
-// hopeless says whether instances for pods that have room on no other node cost
-// that much for certain.
+// hopeless reports whether instances for pods that have room on no other node certainly cost that much.
 func (d *evaluator) hopeless(node int, below quantity.MicroUSDPerHour) bool {
 	n := &d.ground.snapshot.Nodes[node]
 	var sum []int64

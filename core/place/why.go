@@ -11,13 +11,12 @@ import (
 	"github.com/daemok/daemok/core/topology"
 )
 
-// diagnosis asks, for pods without a place, what is in their way.
+// diagnosis finds out why pods have no place.
 type diagnosis struct {
 	run *run
 }
 
-// unplaced lists the pods that have no place, with what would have to be
-// different.
+// unplaced lists the pods that have no place, with what would have to change.
 func (di *diagnosis) unplaced() []plan.Unplaced {
 	if di.run.Asked != nil && di.run.Asked.Lost != nil {
 		return di.run.Asked.Unplaced()
@@ -43,7 +42,7 @@ func (di *diagnosis) unplaced() []plan.Unplaced {
 	return out
 }
 
-// aftermath is what there is once nothing more is placed or launched.
+// aftermath is the state once nothing more is placed or launched, for core/explanation.
 func (di *diagnosis) aftermath() *explanation.World {
 	out := &explanation.World{
 		Snapshot: di.run.snapshot, Board: di.run.Board, Counted: di.run.Values.Counted, Daemons: di.run.Values.Daemons, Held: di.run.Held,
@@ -76,8 +75,7 @@ func (di *diagnosis) everyPlaced(yield func(explanation.Placed) bool) {
 	}
 }
 
-// tooFewValues says by how much minValues of the pool asks for too many, if
-// these options are left.
+// tooFewValues says which minValues of the pool these options cannot meet.
 func (di *diagnosis) tooFewValues(b *supply.Candidate, options bitset.Set) feasibility.Changes {
 	if di.run.options.MinValues == provisioning.BestEffort || options == nil || options.Next(0) < 0 {
 		return nil
@@ -89,12 +87,12 @@ func (di *diagnosis) tooFewValues(b *supply.Candidate, options bitset.Set) feasi
 	return feasibility.Changes{feasibility.NewChange(short.Rule, short.Key, 0, short.Text)}
 }
 
-// hopeless is the pods of the group that have no place, to be asked about.
+// hopeless returns the pods of the group that have no place, as core/explanation asks about them.
 func (di *diagnosis) hopeless(g *demand.Group) explanation.Pods {
 	return explanation.Pods{Shape: g.Shape, Need: g.Need, Rules: g.PodClass.Required().Rules, Search: &searched{di.run, g}}
 }
 
-// searched is what was found out about such pods.
+// searched is what the search found out about such pods.
 type searched struct {
 	r *run
 	g *demand.Group
