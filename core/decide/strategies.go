@@ -12,11 +12,11 @@ import (
 // best plan so far.
 type strategy struct {
 	name string
-	// tried reports whether the strategy could come to another plan than the best so far, which is nil for the first.
+	// tried reports whether the strategy could find another plan than the best so far, which is nil for the first.
 	tried func(s *cluster.Snapshot, best *choice) bool
 	// set changes the options.
 	set func(o *place.Options, best *choice)
-	// probe says that before much is spent on it a plan with instances chosen one after another must leave fewer pods.
+	// probe says that a quick plan, with instances chosen one after another, must leave fewer pods before more is tried.
 	probe bool
 	// saves is the share of its own cost by which the plan must be cheaper than the best so far to take its place.
 	saves float64
@@ -26,10 +26,10 @@ type strategy struct {
 // with half a day of services-b, of which plain rules save a tenth by it.
 const smallMore = 0.03
 
-// strategies says what each is for, and what it saves. One that saves less than one per cent on every workload that is
-// measured has no row: docs/adr/0020-strategies-earn-their-place.md has the figures, also of those that were deleted for that.
+// strategies says what each strategy is for, and what it saves. A strategy that saves less than one per cent on every
+// measured workload has no row: docs/adr/0020-strategies-earn-their-place.md has the figures, also of deleted ones.
 var strategies = [...]strategy{{
-	// Of instances that are large for the cluster more is idle once the number of pods changes.
+	// More of a large instance is idle once the number of pods changes.
 	name:  "small instances",
 	tried: func(s *cluster.Snapshot, _ *choice) bool { return place.Sizes(s) },
 	set:   func(o *place.Options, _ *choice) { o.Small = true },
@@ -61,7 +61,7 @@ func short(_ *cluster.Snapshot, best *choice) bool {
 	return best.result.Short && !best.result.Exhausted
 }
 
-// sought is the likely cheapest plan that any strategy comes to.
+// sought returns the likely cheapest plan that any strategy finds.
 func sought(s *cluster.Snapshot, options place.Options, effort Effort) choice {
 	var best *choice
 	for _, how := range strategies {
@@ -85,15 +85,14 @@ func sought(s *cluster.Snapshot, options place.Options, effort Effort) choice {
 	return *best
 }
 
-// choice is a plan with the options that it was sought with, and what it is likely to come to, as far as the effort
-// goes.
+// choice is a plan with the options of its search and, as far as the effort goes, what it is likely to cost.
 type choice struct {
 	options place.Options
 	result  place.Result
 	likely  *plan.Likely
 }
 
-// chosen is the plan that one strategy comes to.
+// chosen is the plan that one strategy finds.
 func chosen(s *cluster.Snapshot, options place.Options, effort Effort) choice {
 	relaxed, leans := tightest(s, options, effort)
 	if effort.Simulation <= 0 || effort.Pack <= 0 || !several(&relaxed) {
@@ -124,7 +123,7 @@ func (c choice) or(other choice, saves float64) choice {
 	return c
 }
 
-// cost is what counts when instances are compared, with those that are likely to be launched besides.
+// cost is what counts when plans are compared: the cost of the launches, and of those that are likely to follow.
 func (c *choice) cost() float64 {
 	if c.likely == nil {
 		return c.result.Cost
