@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
@@ -52,7 +53,7 @@ var strategies = [...]strategy{{
 }, {
 	name:  "far less of limits",
 	tried: short,
-	set:   func(o *place.Options, best *choice) { o.LimitCost = float64(8 * best.result.Cost) },
+	set:   func(o *place.Options, best *choice) { o.LimitCost = float64(8 * cmp.Or(o.LimitCost, best.result.Cost)) },
 	probe: true,
 }}
 
@@ -109,14 +110,16 @@ func (c *choice) probed(s *cluster.Snapshot, o place.Options) bool {
 	return compareLeft(&quick, &c.result) < 0
 }
 
-// or returns the other plan if it leaves fewer pods, or as many and costs less by more than the share.
+// or returns the other plan if it leaves fewer pods, or as many and costs less by more than the share. A plan whose
+// search came to its end is better than one whose steps were used up before.
 func (c choice) or(other choice, saves float64) choice {
 	steps := c.result.Steps + other.result.Steps
 	better := cmp.Or(
+		cmp.Compare(demand.Rank(!other.result.Exhausted), demand.Rank(!c.result.Exhausted)),
 		compareLeft(&other.result, &c.result),
 		cmp.Compare(other.result.Unpriced, c.result.Unpriced),
 		cmp.Compare(float64((1+saves)*other.cost()), c.cost())) < 0
-	if c.result.Exhausted || better && !other.result.Exhausted {
+	if better {
 		c = other
 	}
 	c.result.Steps = steps

@@ -184,7 +184,7 @@ func TestKindsOfTheOlderGenerationMayComeLater(t *testing.T) {
 	for _, file := range kinds {
 		mustKubectl(t, s.dir, "create", "-f", filepath.Join("..", "..", "kube", "api", "crds", file))
 	}
-	c.awaitSays("the cluster has got the kinds of the older API generation")
+	c.awaitSays("the cluster began or ceased to serve v1alpha5 objects")
 	for crd := range kinds {
 		mustKubectl(t, s.dir, "wait", "--for=condition=Established", "crd/"+crd)
 	}

@@ -130,7 +130,13 @@ func (s *story) rolled() {
 	s.awaitFor(2*limit, "a further node to be new", claims, left(paused, func(n int) bool { return n < len(paused) }))
 	s.roll("--abort")
 	kept := s.stable(old)
-	said(s.roll("--status"), s.namespace+": nothing is left to replace\n")
+	var status string // what was launched for the roll may still go
+	if !poll(limit, farEvery, func() bool {
+		status = s.roll("--status")
+		return strings.HasPrefix(status, s.namespace+": nothing is left to replace\n")
+	}) {
+		s.Errorf("daemok roll --status says\n%s after the roll was called off, want nothing left to replace", status)
+	}
 	stays("the roll was called off", kept)
 
 	s.setBudget("100%")
