@@ -52,7 +52,7 @@ func (w *World) sparesDeleted(s *cluster.Snapshot, p *plan.Plan) {
 	}
 	for i := range launched {
 		if pool, found := s.Pool(launched[i].Pool); !found || pool.NotReady != "" {
-			w.broken("decision", s, p, "%s is bought from %s, which may buy nothing", launched[i].Name, launched[i].Pool)
+			w.broken("decision", s, p, "%s is launched from %s, which may launch nothing", launched[i].Name, launched[i].Pool)
 		}
 	}
 }

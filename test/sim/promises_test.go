@@ -124,7 +124,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 			c.b.move, c.b.waits, c.b.replaces = 1, true, []string{"x", "a"}
 			c.more.move, c.more.replaces = 2, []string{"a"}
 		}, "twice: b and more replace the same of [x a]"},
-		"two machines are bought for one pod": {ordering, func(c *scene) {
+		"two machines are launched for one pod": {ordering, func(c *scene) {
 			c.instances = append(c.instances, &instance{claim: "first", pool: c.pool, launch: &plan.Launch{}, orderedAt: c.now.Add(-time.Minute)})
 			c.control.launchedFor["first"] = []string{"web-3"}
 		}, "twice: with more there are 2 machines on order for 1 pods"},
@@ -155,9 +155,9 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 			c.snapshot.Nodes[1].Drifted = cluster.PoolDeleted
 			c.plan.Moves[0].Placements = []plan.Placement{{Pod: c.onA.Pod, On: plan.OnNode, Target: "b"}}
 		}, "decision: web-1 moves from a to b, whose pool is being deleted"},
-		"a plan buys from a pool that may not": {planned, func(c *scene) {
+		"a plan launches from a pool that may not": {planned, func(c *scene) {
 			c.pool.NotReady, c.plan.Launches = "its class is gone", []plan.Launch{{Name: "p-1", Pool: c.pool.ID}}
-		}, "decision: p-1 is bought from NodePool/p, which may launch nothing"},
+		}, "decision: p-1 is launched from NodePool/p, which may launch nothing"},
 		"a plan lets more nodes go than may":             {planned, func(c *scene) { c.b.ready = false }, "decision: 2 nodes of NodePool/p would go or not be ready, and 1 may"},
 		"a plan lets a node go in a freeze":              {planned, func(c *scene) { c.frozen = "audit" }, "decision: a goes during a freeze"},
 		"a plan lets a node go that is protected":        {planned, func(c *scene) { c.a.doNotDisrupt = true }, "decision: a must not be disturbed"},
