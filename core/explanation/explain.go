@@ -73,9 +73,9 @@ type Pods struct {
 type Search interface {
 	// OfferingSets lists the spots on which instances that they may be on are offered.
 	OfferingSets() []topology.Spot
-	// Buyable is those of them where one has room for a pod, other pods and
+	// Launchable is those of them where one has room for a pod, other pods and
 	// limits aside.
-	Buyable() []topology.Spot
+	Launchable() []topology.Spot
 	// Roomy lists the spots of what is there and has room for a pod, other pods
 	// aside.
 	Roomy() []topology.Spot
@@ -159,7 +159,7 @@ func (w *World) reasons(u *unlucky) []plan.Reason {
 	if torn, ok := u.Search.Torn(); ok {
 		return []plan.Reason{{Rule: string(feasibility.Topology), Text: w.tornText(&torn)}}
 	}
-	if text, crowded := w.crowded(u.Pods, u.Search.Buyable()); crowded {
+	if text, crowded := w.crowded(u.Pods, u.Search.Launchable()); crowded {
 		return []plan.Reason{{Rule: string(feasibility.Topology), Text: text}}
 	}
 	if len(near[0].Changes) == 0 {

@@ -21,7 +21,7 @@ import (
 type nothing struct{ torn *explanation.Torn }
 
 func (nothing) OfferingSets() []topology.Spot { return nil }
-func (nothing) Buyable() []topology.Spot      { return nil }
+func (nothing) Launchable() []topology.Spot   { return nil }
 func (nothing) Roomy() []topology.Spot        { return nil }
 
 func (n nothing) Torn() (explanation.Torn, bool) {

@@ -33,7 +33,7 @@ type evaluator struct {
 	pools              []supply.Saved
 	known              scheduling.KnownTargets
 	crowds             map[workload][]spotCrowd // nil: not counted yet
-	offeringSet        *wholesale
+	bulk               *wholesale
 	reachables         map[*cluster.Shape]reachable
 	twins              provisioning.Twins
 	filled             []*scheduling.Target // targets that something was placed on since they were put in order
@@ -165,7 +165,7 @@ func (d *evaluator) recordTaken(list []plan.Placement) {
 		}
 	}
 	for i := range list {
-		d.stabilize(d.run, &list[i], places)
+		d.bind(d.run, &list[i], places)
 	}
 }
 

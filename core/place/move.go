@@ -77,10 +77,10 @@ func (d *evaluator) carryOut(m *move) {
 	r.takeFor(m.launches)
 	d.recordPools()
 	for i := range m.placements {
-		d.stabilize(r, &m.placements[i], places)
+		d.bind(r, &m.placements[i], places)
 	}
 	d.arrange()
-	d.crowds, d.offeringSet = nil, nil
+	d.crowds, d.bulk = nil, nil
 	clear(d.reachables)
 	clear(d.known.ByDomain)
 }
@@ -132,8 +132,8 @@ func (d *evaluator) expect(r *run, m *cluster.Instance) int {
 	return place
 }
 
-// stabilize counts a pod where the answer put it.
-func (d *evaluator) stabilize(r *run, p *plan.Placement, places map[string]int) {
+// bind counts a pod where the answer put it.
+func (d *evaluator) bind(r *run, p *plan.Placement, places map[string]int) {
 	k := d.podClasses[p.Pod.Shape]
 	place, known := places[p.Target]
 	d.hold(p.Pod.Shape, 1)

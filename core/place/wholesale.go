@@ -20,8 +20,8 @@ type wholesale struct {
 
 // wholesale returns it; it is computed once.
 func (d *evaluator) wholesale() *wholesale {
-	if d.offeringSet != nil {
-		return d.offeringSet
+	if d.bulk != nil {
+		return d.bulk
 	}
 	out := &wholesale{each: make([]float64, d.run.Dims.Len())}
 	for i := range out.each {
@@ -52,7 +52,7 @@ func (d *evaluator) wholesale() *wholesale {
 			}
 		}
 	}
-	d.offeringSet = out
+	d.bulk = out
 	return out
 }
 

@@ -106,7 +106,7 @@ func (s *searched) OfferingSets() []topology.Spot {
 	return out
 }
 
-func (s *searched) Buyable() []topology.Spot {
+func (s *searched) Launchable() []topology.Spot {
 	var out []topology.Spot
 	for _, m := range s.r.scheduler.Index.OfferingSetsOf(s.g.PodClass.Required()) {
 		if _, _, ok := m.First(s.g, true); ok {

@@ -74,7 +74,7 @@ func (pr *Provisioner) batchOf(tier int) *batch {
 	}
 	out.Offerings, out.from = make([]pack.Offering, 0, options), make([]origin, 0, options)
 	for _, b := range offeringPools {
-		out.offering(b, pr.Reserved.Left)
+		out.addPool(b, pr.Reserved.Left)
 	}
 	out.open(pr)
 	return out
@@ -119,9 +119,9 @@ func (l *batch) reportPorts(from int) {
 	}
 }
 
-// offering adds the offerings of the pool within its limits. An instance type that may use surplus credits is added
+// addPool adds the offerings of the pool within its limits. An instance type that may use surplus credits is added
 // in several grades.
-func (l *batch) offering(b *supply.Candidate, reserved map[string]int64) {
+func (l *batch) addPool(b *supply.Candidate, reserved map[string]int64) {
 	takes := l.takes(b, reserved)
 	from := offeringPool{b, make([]span, len(b.Options))}
 	for o := b.WithinLimits.Next(0); o >= 0; o = b.WithinLimits.Next(o + 1) {

@@ -27,7 +27,7 @@ func (l *batch) supplyOf(pr *Provisioner, all bitset.Set) *openOfferings {
 	out := &openOfferings{all: all, steady: all.Clone()}
 	var few []int
 	for _, s := range l.offeringPools {
-		few = append(few, l.supply(out, s)...)
+		few = append(few, l.addFlexible(out, s)...)
 	}
 	out.small = out.steady.Clone()
 	for _, i := range few {
@@ -44,8 +44,8 @@ func (l *batch) supplyOf(pr *Provisioner, all bitset.Set) *openOfferings {
 	return out
 }
 
-// supply adds the flexible spot offerings of one pool, and returns its other spot offerings.
-func (l *batch) supply(to *openOfferings, s offeringPool) (few []int) {
+// addFlexible adds the flexible spot offerings of one pool, and returns its other spot offerings.
+func (l *batch) addFlexible(to *openOfferings, s offeringPool) (few []int) {
 	options := s.of(to.all)
 	known := s.b.RoomsAmong(options, l.asked)
 	var key []byte

@@ -87,7 +87,7 @@ func (pr *Provisioner) LaunchAll() {
 	pr.chart()
 	pr.Values.find()
 	for _, g := range pr.Groups {
-		pr.fillExisting(g, pr.nextHome(g, math.MaxInt))
+		pr.setTier(g, pr.nextHome(g, math.MaxInt))
 	}
 	pr.queues.sort()
 	if pr.Packer != nil {
@@ -175,7 +175,7 @@ func (pr *Provisioner) launchFor(g *demand.Group) bool {
 		if e.colocation != nil {
 			pr.Affinities.tear(g, e.colocation)
 		}
-		pr.fillExisting(g, pr.nextHome(g, math.MaxInt))
+		pr.setTier(g, pr.nextHome(g, math.MaxInt))
 	}
 	for {
 		if b, w := pr.cheapestPool(g); b != nil {
@@ -186,7 +186,7 @@ func (pr *Provisioner) launchFor(g *demand.Group) bool {
 		if lighter == g.Home {
 			return false
 		}
-		pr.fillExisting(g, lighter)
+		pr.setTier(g, lighter)
 	}
 }
 
@@ -211,15 +211,15 @@ func (pr *Provisioner) poolForColocation(g *demand.Group, c *demand.Colocation) 
 			}
 		}
 		if pool != nil {
-			pr.fillExisting(g, tier)
+			pr.setTier(g, tier)
 			return pool, by
 		}
 	}
 	return nil, nil
 }
 
-// fillExisting makes this tier the one from whose pools instances for the group are launched.
-func (pr *Provisioner) fillExisting(g *demand.Group, tier int) {
+// setTier makes this tier the one from whose pools instances for the group are launched.
+func (pr *Provisioner) setTier(g *demand.Group, tier int) {
 	pr.outstanding.move(g, tier)
 	pr.rate(g)
 }

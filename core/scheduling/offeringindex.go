@@ -68,7 +68,7 @@ func (ix *offeringIndex) newOfferingSets(lv *demand.Level) []*demand.OfferingSet
 		}
 		terms, _ := b.Terms(lv.Wants)
 		for _, t := range terms {
-			ix.reservedCapacity(b, lv, t, book)
+			ix.addOptions(b, lv, t, book)
 		}
 	}
 	return book.list
@@ -122,8 +122,8 @@ func (ix *offeringIndex) newOfferingSet(lv *demand.Level, spot topology.Spot) *d
 	return m
 }
 
-// reservedCapacity adds the options that one pool has for one of the pod's alternatives.
-func (ix *offeringIndex) reservedCapacity(b *supply.Candidate, lv *demand.Level, t feasibility.Term, found *book) {
+// addOptions adds the options that one pool has for one of the pod's alternatives.
+func (ix *offeringIndex) addOptions(b *supply.Candidate, lv *demand.Level, t feasibility.Term, found *book) {
 	fixed := lv.Rules.Fixed()
 	in := b.RegionsBy(ix.Board, fixed)
 	offeringSets := make([][]*demand.OfferingSet, in.Count) // by region

@@ -313,8 +313,8 @@ func (sc *Scheduler) mayStandAlone(g *demand.Group, lv *demand.Level) bool {
 	})
 }
 
-// offering records that instances are launched for pods of the group, for pods that must be on their host.
-func (sc *Scheduler) offering(podGroup *demand.Group) {
+// recordOffered records that instances are launched for pods of the group, for pods that must be on their host.
+func (sc *Scheduler) recordOffered(podGroup *demand.Group) {
 	for _, t := range podGroup.Level.Rules.Sought() {
 		if list := sc.offered[t]; len(list) < 2 && !slices.Contains(list, podGroup.Of) {
 			sc.offered[t] = append(list, podGroup.Of)
@@ -330,7 +330,7 @@ func (sc *Scheduler) askFor(g *demand.Group, lv *demand.Level, m *demand.Offerin
 		podGroup = &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: key}
 		sc.groups[key] = podGroup
 		sc.Demand.Groups = append(sc.Demand.Groups, podGroup)
-		sc.offering(podGroup)
+		sc.recordOffered(podGroup)
 	}
 	podGroup.Pods = append(podGroup.Pods, sc.Turns(g.Next(n))...)
 	sc.Hold(g.PodClass)
