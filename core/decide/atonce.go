@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/forecast"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
@@ -45,16 +46,16 @@ func joined(r place.Result, later *place.Result) (out place.Result, ok bool) {
 	at, on := map[[2]string]*plan.Placement{}, map[string]int{} // by pod; by launch: pods
 	for i := range r.Placements {
 		p := &r.Placements[i]
-		at[keyOf(&p.Pod)] = p
+		at[demand.PodKey(&p.Pod)] = p
 		on[p.Target]++
 	}
 	for _, l := range later.Launches {
-		if slices.ContainsFunc(l.Pods, func(p cluster.Pod) bool { return at[keyOf(&p)] == nil || !plain(p.Shape) }) {
+		if slices.ContainsFunc(l.Pods, func(p cluster.Pod) bool { return at[demand.PodKey(&p)] == nil || !plain(p.Shape) }) {
 			return r, false
 		}
 		l.Name = fmt.Sprintf("new-%d", len(r.Launches)+1)
 		l.Pods = slices.DeleteFunc(slices.Clone(l.Pods), func(p cluster.Pod) bool {
-			was := at[keyOf(&p)]
+			was := at[demand.PodKey(&p)]
 			stays := was.On == plan.OnLaunch && on[was.Target] == 1
 			if !stays {
 				on[was.Target]--
@@ -69,7 +70,7 @@ func joined(r place.Result, later *place.Result) (out place.Result, ok bool) {
 	}
 	for i := range r.Launches {
 		l := &r.Launches[i]
-		l.Pods = slices.DeleteFunc(slices.Clone(l.Pods), func(p cluster.Pod) bool { return at[keyOf(&p)].Target != l.Name })
+		l.Pods = slices.DeleteFunc(slices.Clone(l.Pods), func(p cluster.Pod) bool { return at[demand.PodKey(&p)].Target != l.Name })
 	}
 	r.Cost, r.Risk = r.Cost+later.Cost, r.Risk+later.Risk
 	r.SpotMore, r.Unpriced = r.SpotMore+later.SpotMore, r.Unpriced+later.Unpriced

@@ -7,11 +7,11 @@ package decide
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/place"
@@ -236,30 +236,6 @@ func preferred(answers []place.Result) int {
 	return best
 }
 
-// compare is negative where the first answer is the better one.
-func compare(a, b *place.Result) int {
-	return cmp.Or(compareLeft(a, b), cmp.Compare(a.Unpriced, b.Unpriced), cmp.Compare(a.Cost, b.Cost))
-}
-
-// compareLeft is negative where fewer pods of the highest priority are left without a place in a
-// than in b, and positive where more are; where as many are, the next priority decides. Cost does
-// not decide which pods go without, and neither does a number of pods that are less important.
-func compareLeft(a, b *place.Result) int {
-	more := map[int32]int{} // by priority: how many more are left in a
-	for i := range a.Unplaced {
-		more[a.Unplaced[i].Shape.Priority] += len(a.Unplaced[i].Pods)
-	}
-	for i := range b.Unplaced {
-		more[b.Unplaced[i].Shape.Priority] -= len(b.Unplaced[i].Pods)
-	}
-	for _, priority := range slices.Backward(slices.Sorted(maps.Keys(more))) {
-		if n := more[priority]; n != 0 {
-			return n
-		}
-	}
-	return 0
-}
-
 // withdrawals are the launches that no pod is to use, neither one that waits nor one that is
 // coming. One whose pods found no place is kept, since they may yet; so is every launch when the
 // effort did not suffice to place all pods.
@@ -275,12 +251,12 @@ func withdrawals(s *cluster.Snapshot, placed, coming *place.Result) []plan.Withd
 	}
 	for _, u := range slices.Concat(placed.Unplaced, coming.Unplaced) {
 		for i := range u.Pods {
-			left[keyOf(&u.Pods[i])] = true
+			left[demand.PodKey(&u.Pods[i])] = true
 		}
 	}
 	for i := range s.Instances {
 		m := &s.Instances[i]
-		if slices.ContainsFunc(m.LaunchedFor, func(p cluster.Pod) bool { return left[keyOf(&p)] }) {
+		if slices.ContainsFunc(m.LaunchedFor, func(p cluster.Pod) bool { return left[demand.PodKey(&p)] }) {
 			used[m.Claim] = true
 		}
 	}

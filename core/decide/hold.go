@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -24,7 +25,7 @@ func stayFor(s *cluster.Snapshot, placements []plan.Placement) []plan.Hold {
 		}
 		h := plan.Hold{Node: n.Name, Until: n.EvictBy()}
 		for _, p := range n.Pods {
-			on, placed := starting[keyOf(&p)]
+			on, placed := starting[demand.PodKey(&p)]
 			switch {
 			case !p.Held() || placed && on == "":
 				continue
@@ -58,7 +59,7 @@ func awaited(s *cluster.Snapshot, placements []plan.Placement) map[[2]string]str
 		if p.On == plan.OnNode && up[p.Target] {
 			on = ""
 		}
-		out[keyOf(&p.Pod)] = on
+		out[demand.PodKey(&p.Pod)] = on
 	}
 	return out
 }

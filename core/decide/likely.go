@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/forecast"
 	"github.com/daemok/daemok/core/pack"
 	"github.com/daemok/daemok/core/parallel"
@@ -254,7 +255,7 @@ func inTurn(r place.Result, join func(*plan.Launch) plan.Join) place.Result {
 	sum := sha256.New()
 	for i := range r.Launches {
 		for j := range r.Launches[i].Pods {
-			fmt.Fprintln(sum, keyOf(&r.Launches[i].Pods[j]))
+			fmt.Fprintln(sum, demand.PodKey(&r.Launches[i].Pods[j]))
 		}
 	}
 	group := hex.EncodeToString(sum.Sum(nil)[:4])

@@ -1,11 +1,11 @@
 package decide
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
@@ -54,7 +54,7 @@ func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snaps
 	for i := range s.Instances {
 		if m := &s.Instances[i]; !m.Deleting && s.Now.Sub(m.CreatedAt) < joinsWithin {
 			for j := range m.LaunchedFor {
-				joining[keyOf(&m.LaunchedFor[j])] = true
+				joining[demand.PodKey(&m.LaunchedFor[j])] = true
 			}
 		}
 	}
@@ -62,10 +62,10 @@ func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snaps
 	waits := map[[2]string]bool{}
 	for i := range launches {
 		for _, p := range launches[i].Pods {
-			if !joining[keyOf(&p)] {
+			if !joining[demand.PodKey(&p)] {
 				continue
 			}
-			waits[keyOf(&p)] = true
+			waits[demand.PodKey(&p)] = true
 			at := slices.IndexFunc(out, func(u plan.Unplaced) bool { return u.Shape == p.Shape })
 			if at < 0 {
 				at = len(out)
@@ -75,9 +75,7 @@ func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snaps
 		}
 	}
 	for i := range out {
-		slices.SortFunc(out[i].Pods, func(a, b cluster.Pod) int {
-			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-		})
+		slices.SortFunc(out[i].Pods, plan.ByName)
 	}
 	return without(s, waits), out
 }
@@ -85,7 +83,7 @@ func withoutJoining(s *cluster.Snapshot, launches []plan.Launch) (*cluster.Snaps
 // without returns the snapshot in which nothing is sought for the pods: those that wait are not in it, and those on
 // nodes that leave do not return.
 func without(s *cluster.Snapshot, pods map[[2]string]bool) *cluster.Snapshot {
-	is := func(p cluster.Pod) bool { return pods[keyOf(&p)] }
+	is := func(p cluster.Pod) bool { return pods[demand.PodKey(&p)] }
 	less := *s
 	less.Waiting, less.Nodes = slices.DeleteFunc(slices.Clone(s.Waiting), is), slices.Clone(s.Nodes)
 	for i := range less.Nodes {
@@ -106,12 +104,12 @@ func launchedFor(s *cluster.Snapshot) map[[2]string]bool {
 	out := map[[2]string]bool{}
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].LaunchedFor {
-			out[keyOf(&s.Nodes[i].LaunchedFor[j])] = true
+			out[demand.PodKey(&s.Nodes[i].LaunchedFor[j])] = true
 		}
 	}
 	for i := range s.Instances {
 		for j := range s.Instances[i].LaunchedFor {
-			out[keyOf(&s.Instances[i].LaunchedFor[j])] = true
+			out[demand.PodKey(&s.Instances[i].LaunchedFor[j])] = true
 		}
 	}
 	return out
@@ -120,8 +118,6 @@ func launchedFor(s *cluster.Snapshot) map[[2]string]bool {
 // launchesAgain reports whether some of the launches are for a pod that something was launched for.
 func launchesAgain(had map[[2]string]bool, launches []plan.Launch) bool {
 	return slices.ContainsFunc(launches, func(l plan.Launch) bool {
-		return slices.ContainsFunc(l.Pods, func(p cluster.Pod) bool { return had[keyOf(&p)] })
+		return slices.ContainsFunc(l.Pods, func(p cluster.Pod) bool { return had[demand.PodKey(&p)] })
 	})
 }
-
-func keyOf(p *cluster.Pod) [2]string { return [2]string{p.Namespace, p.Name} }

@@ -188,9 +188,7 @@ func (w *weighing) dropped(t *trial) []plan.Dropped {
 		for _, preference := range lost {
 			d.Preferences = append(d.Preferences, preference.String())
 		}
-		slices.SortFunc(d.Pods, func(a, b cluster.Pod) int {
-			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-		})
+		slices.SortFunc(d.Pods, plan.ByName)
 		out = append(out, d)
 	}
 	return out

@@ -16,6 +16,7 @@ import (
 // Provisioner chooses instances for the pods that find no room on nodes: its demand.
 type Provisioner struct {
 	Problem
+	limited     bool            // some pool has limits
 	asks        [][]*supply.Ask // by Candidate.At and Group.At
 	outstanding outstanding
 	Launches    []*plan.Launch
@@ -38,7 +39,6 @@ type Problem struct {
 	Board      *topology.Board
 	Dims       amount.Dims
 	Effort     *effort.Count
-	limited    bool   // some pool has limits
 	Twins      *Twins // nil unless it is a question, see place.Ground
 	MinValues  MinValues
 	Packer     Packer

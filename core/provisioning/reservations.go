@@ -142,8 +142,7 @@ func (v *reservations) reopen(name string) {
 			any = true
 		}
 		if any {
-			b.Narrow()
-			b.Lots, b.LastLot = nil, nil
+			b.Reopen()
 			v.pr.rateAll(b)
 		}
 	}

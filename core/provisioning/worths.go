@@ -91,21 +91,17 @@ func (w *worths) each(do func(*supply.Candidate)) {
 // useful returns the options that can be had for some pod that is left.
 func (w *worths) useful(b *supply.Candidate) bitset.Set {
 	out := bitset.New(len(b.Options))
-	var lots []*supply.Lot
+	seen := map[*supply.Lot]bool{}
 	for _, g := range w.pr.Groups {
 		if g.Left() == 0 {
 			continue
 		}
-		for _, w := range w.pr.Ask(b, g).Ways {
-			if !w.Lot.Counted {
-				w.Lot.Counted = true
-				lots = append(lots, w.Lot)
-				out.Or(w.Options)
+		for _, way := range w.pr.Ask(b, g).Ways {
+			if !seen[way.Lot] {
+				seen[way.Lot] = true
+				out.Or(way.Options)
 			}
 		}
-	}
-	for _, l := range lots {
-		l.Counted = false
 	}
 	out.And(b.AvailableNow)
 	return out

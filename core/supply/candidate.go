@@ -19,8 +19,8 @@ type Candidate struct {
 	At        int                 // position among the candidates
 	Like      *Candidate          // in a question: an earlier pool with the same options at the same cost, or this one; see Twin
 	valued    int                 // Valuation.Valued when yields were last set for all pools that are like it
-	Lots      map[string]*Lot     // by options
-	LastLot   *Lot                // the one asked for last
+	lots      map[string]*Lot     // by options
+	lastLot   *Lot                // the one asked for last
 	setText   []byte              // kept for its memory
 	choices   map[string]*Choices // by what launches leave open
 	Regions   *Regions            // of options that are equal for all groups that instances are launched for
@@ -159,6 +159,12 @@ func (b *obtainable) wouldDoWhole(terms []feasibility.Term, need []int64) bool {
 	})
 }
 
+// Reopen works out again what can be launched, after offerings came to be available or unavailable.
+func (b *Candidate) Reopen() {
+	b.Narrow()
+	b.lots, b.lastLot = nil, nil
+}
+
 // Unleash gives back what sustained took off, because some pods fit on no other instance. It reports
 // whether there was anything to give back.
 func (b *Candidate) Unleash() bool {
@@ -166,7 +172,7 @@ func (b *Candidate) Unleash() bool {
 		return false
 	}
 	b.Free, b.Whole = b.Whole, nil
-	b.Lots, b.LastLot, b.choices, b.wares = nil, nil, nil, nil
+	b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
 	if b.Cost != nil && b.Credits != nil {
 		b.reckon(b.Valuation.Worth)
 	}
@@ -323,7 +329,7 @@ func (b *Candidate) Saved() Saved {
 // Restore makes the pool what it was before anything was launched from it.
 func (b *Candidate) Restore(to *Saved) {
 	if !slices.Equal(b.AvailableNow, to.AvailableNow) || b.Whole == nil && to.whole != nil {
-		b.Lots, b.LastLot, b.choices, b.wares = nil, nil, nil, nil
+		b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
 	}
 	if !b.Lasting {
 		b.Price, b.Cost = nil, nil

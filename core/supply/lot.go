@@ -14,7 +14,6 @@ type Lot struct {
 	options bitset.Set
 	front   []int // see newLot
 	kinds   kinds // the last answer of kindsOf
-	Counted bool  // a mark that core/provisioning sets while it collects the lots of groups
 }
 
 // kinds lists the instance types of some options, in the order of their first options.
@@ -25,19 +24,19 @@ type kinds struct {
 
 // lotOf returns the lot of these options, the same one for equal sets.
 func (b *Candidate) lotOf(options bitset.Set) *Lot {
-	if l := b.LastLot; l != nil && len(options) > 0 && &l.options[0] == &options[0] {
+	if l := b.lastLot; l != nil && len(options) > 0 && &l.options[0] == &options[0] {
 		return l
 	}
 	b.setText = AppendSet(b.setText[:0], options)
-	l := b.Lots[string(b.setText)]
+	l := b.lots[string(b.setText)]
 	if l == nil {
 		l = b.newLot(options)
-		if b.Lots == nil {
-			b.Lots = map[string]*Lot{}
+		if b.lots == nil {
+			b.lots = map[string]*Lot{}
 		}
-		b.Lots[string(b.setText)] = l
+		b.lots[string(b.setText)] = l
 	}
-	b.LastLot = l
+	b.lastLot = l
 	return l
 }
 

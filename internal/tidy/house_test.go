@@ -114,7 +114,6 @@ var arrowsThatRunBack = Ratchet{
 		"controller/nodepool":     40,
 		"controller/planner":      35,
 		"controller/termination":  30,
-		"core/decide":             30,
 		"core/explanation":        40,
 		"core/place":              35,
 		"core/provisioning":       30,
