@@ -361,7 +361,7 @@ func podsOf(placements []plan.Placement) []cluster.Pod {
 }
 
 func simulate(s *cluster.Snapshot, w *forecast.World, options place.Options, placed *place.Result, how forecast.Opening) Outcome {
-	options.Packer, options.Unproven = nil, true
+	options.Packer, options.Unproven, options.Unexplained = nil, true, true
 	most := how.Most
 	end := w.Simulate(placed.Launches, placed.Joining, how)
 	out := Outcome{Pods: len(placed.Placements), AsPlanned: end.AsPlanned(placed.Placements), Left: len(end.Left), Steps: end.Steps, cost: placed.Cost}

@@ -30,6 +30,7 @@ type Options struct {
 	Small            bool                                    // instances that are large for the cluster are launched only for pods that fit on no others, see Sizes
 	Ready            *supply.Ready                           // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
 	Unproven         bool                                    // neither Bound nor Margins are computed
+	Unexplained      bool                                    // nor reasons why pods are left, so that only pools count that pods may use
 	Variants         []scheduling.Variant                    // by shape, in the order of placing; missing ones change nothing
 	asked            bool                                    // see Ground: questions may leave preferences out
 }
@@ -150,6 +151,9 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 		z = supply.SizesOf(s)
 	}
 	for i, p := range pools {
+		if o.Unexplained && !wanted(p, pods) {
+			continue
+		}
 		r.Candidates = append(r.Candidates, supply.NewCandidate(p, r.Dims, ready, i, z))
 	}
 	slices.SortStableFunc(r.Candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
@@ -165,6 +169,14 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	}
 	order(r.Waiting)
 	return r
+}
+
+// wanted reports whether some of the pods may be on instances of the pool, preferences and amounts aside.
+func wanted(p *feasibility.Pool, pods []cluster.Pod) bool {
+	return slices.ContainsFunc(pods, func(x cluster.Pod) bool {
+		terms, _ := p.Terms(x.Shape)
+		return len(terms) > 0
+	})
 }
 
 // connect joins the parts to the run, and prepares them for the first round.

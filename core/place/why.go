@@ -33,7 +33,7 @@ func (di *diagnosis) unplaced() []plan.Unplaced {
 		}
 		out, asked = append(out, u), append(asked, di.hopeless(g))
 	}
-	if len(out) == 0 || di.run.question != nil && !di.run.question.Why {
+	if len(out) == 0 || di.run.options.Unexplained || di.run.question != nil && !di.run.question.Why {
 		return out
 	}
 	for i, reasons := range di.aftermath().Reasons(asked) {

@@ -35,8 +35,8 @@ type origin struct {
 	option    int
 }
 
-// launchTogether lets the packer choose instances for the pods of each tier of pools,
-// the heaviest first.
+// launchTogether lets the packer choose instances for the pods of each tier of pools, the heaviest first, and of each
+// part of it apart.
 func (pr *Provisioner) launchTogether() {
 	if pr.Packer == nil {
 		return
@@ -49,32 +49,74 @@ func (pr *Provisioner) launchTogether() {
 	}
 	slices.SortFunc(tiers, func(a, b int) int { return cmp.Compare(b, a) })
 	for _, tier := range tiers {
-		if l := pr.batchOf(tier); len(l.Groups) > 0 && len(l.Offerings) > 0 && !pr.Effort.Spent(0) {
-			pr.launchBatch(l)
+		groups := slices.DeleteFunc(slices.Clone(pr.Groups), func(g *demand.Group) bool {
+			return g.Home != tier || g.Left() == 0 || !pr.distinguishable(g)
+		})
+		extras := pr.extrasBeside(groups)
+		for _, p := range pr.parts(tier, groups) {
+			if l := pr.batchOf(p); len(l.Offerings) > 0 && !pr.Effort.Spent(0) {
+				pr.launchBatch(l, extras)
+			}
 		}
 	}
 }
 
-// batchOf lists the groups of a tier, and the offerings of its pools.
-func (pr *Provisioner) batchOf(tier int) *batch {
-	out := &batch{}
-	for _, g := range pr.Groups {
-		if g.Home == tier && g.Left() > 0 && pr.distinguishable(g) {
-			out.groups = append(out.groups, g)
-			out.Groups = append(out.Groups, pr.batchGroup(g))
+// part is groups and the pools that may launch instances for them. No pool may launch for groups of two parts, and
+// parts share no capacity reservation, so that the cheapest instances of one part do not depend on the others.
+type part struct {
+	groups []*demand.Group
+	pools  bitset.Set // by Candidate.At; the number after the last pool stands for capacity reservations
+}
+
+// parts divides the groups of a tier. Groups keep their order, and parts have that of their first groups.
+func (pr *Provisioner) parts(tier int, groups []*demand.Group) []part {
+	var out []part
+	for _, g := range groups {
+		mine := part{pools: pr.poolsOf(tier, g)}
+		at := len(out)
+		for i := 0; i < len(out); i++ {
+			if !out[i].pools.Intersects(mine.pools) {
+				continue
+			}
+			mine.groups, at = append(mine.groups, out[i].groups...), min(at, i)
+			mine.pools.Or(out[i].pools)
+			out = slices.Delete(out, i, i+1)
+			i--
 		}
+		mine.groups = append(mine.groups, g)
+		slices.SortFunc(mine.groups, func(a, b *demand.Group) int { return cmp.Compare(a.At, b.At) })
+		out = slices.Insert(out, at, mine)
+	}
+	return out
+}
+
+// poolsOf returns the pools of the tier that may launch instances for the group.
+func (pr *Provisioner) poolsOf(tier int, g *demand.Group) bitset.Set {
+	out := bitset.New(len(pr.Candidates) + 1)
+	for _, b := range pr.Candidates {
+		if b.Weight != tier || len(waysInto(pr, b, g)) == 0 {
+			continue
+		}
+		out.Add(b.At)
+		if b.Limited {
+			out.Add(len(pr.Candidates))
+		}
+	}
+	return out
+}
+
+// batchOf lists the groups of a part, and the offerings of its pools.
+func (pr *Provisioner) batchOf(p part) *batch {
+	out := &batch{groups: p.groups}
+	for _, g := range p.groups {
+		out.Groups = append(out.Groups, pr.batchGroup(g))
 	}
 	out.reportPorts(pr.Board.Kinds())
-	var offeringPools []*supply.Candidate
-	options := 0
-	for _, b := range pr.Values.Pools {
-		if b.Weight == tier {
-			offeringPools, options = append(offeringPools, b), options+b.WithinLimits.Count()
+	out.recordAsked()
+	for _, b := range pr.Candidates {
+		if p.pools.Has(b.At) {
+			out.addPool(pr, b)
 		}
-	}
-	out.Offerings, out.from = make([]pack.Offering, 0, options), make([]origin, 0, options)
-	for _, b := range offeringPools {
-		out.addPool(b, pr.Reserved.Left)
 	}
 	out.open(pr)
 	return out
@@ -119,19 +161,35 @@ func (l *batch) reportPorts(from int) {
 	}
 }
 
-// addPool adds the offerings of the pool within its limits. An instance type that may use surplus credits is added
-// in several grades.
-func (l *batch) addPool(b *supply.Candidate, reserved map[string]int64) {
-	takes := l.takes(b, reserved)
-	from := offeringPool{b, make([]span, len(b.Options))}
-	for o := b.WithinLimits.Next(0); o >= 0; o = b.WithinLimits.Next(o + 1) {
-		kind := b.Options[o].Kind
-		if b.Free[kind] == nil {
-			continue
+// addPool adds the offerings of the pool within its limits that are worth examining for some group. An instance type
+// that may use surplus credits is added in several grades.
+func (l *batch) addPool(pr *Provisioner, b *supply.Candidate) {
+	takes := l.takes(b, pr.Reserved.Left)
+	from := offeringPool{b: b, setOf: make([]uint32, len(l.groups)), at: make([]span, len(b.Options))}
+	worthwhile := bitset.New(len(b.Options))
+	lots, known := map[*supply.Lot]uint32{}, map[string]uint32{}
+	var key []byte
+	for i, g := range l.groups {
+		key = key[:0]
+		ways := waysInto(pr, b, g)
+		for _, w := range ways {
+			if _, found := lots[w.Lot]; !found {
+				lots[w.Lot] = uint32(len(lots))
+			}
+			key = binary.LittleEndian.AppendUint32(key, lots[w.Lot])
 		}
+		if _, found := known[string(key)]; !found {
+			known[string(key)] = uint32(len(from.sets))
+			open := b.Launchable(ways)
+			from.sets = append(from.sets, open)
+			worthwhile.Or(b.Frontier(open, l.asked))
+		}
+		from.setOf[i] = known[string(key)]
+	}
+	for o := worthwhile.Next(0); o >= 0; o = worthwhile.Next(o + 1) {
 		it := pack.Offering{Takes: takes(o), Zone: b.Offering(b.Options[o]).Zone}
 		from.at[o].first = len(l.Offerings)
-		for _, it.Free = range b.Grades(kind) {
+		for _, it.Free = range b.Grades(b.Options[o].Kind) {
 			it.Cost = b.CostFor(o, it.Free) + b.RiskOf(o)
 			from.at[o].n++
 			l.Offerings, l.from = append(l.Offerings, it), append(l.from, origin{b, o})
@@ -143,30 +201,16 @@ func (l *batch) addPool(b *supply.Candidate, reserved map[string]int64) {
 // open decides which offerings each group may have. Groups that may have the same options of every pool share one
 // set.
 func (l *batch) open(pr *Provisioner) {
-	sets, numbers := map[string]*openOfferings{}, map[*supply.Lot]uint32{}
+	sets := map[string]*openOfferings{}
 	of := make([]*openOfferings, len(l.groups))
 	var key []byte
-	l.recordAsked()
-	offerings := len(l.Offerings)
-	for i, g := range l.groups {
+	for i := range l.groups {
 		key = key[:0]
 		for _, s := range l.offeringPools {
-			for _, w := range s.ways(pr, g) {
-				if _, known := numbers[w.Lot]; !known {
-					numbers[w.Lot] = uint32(len(numbers) + 1)
-				}
-				key = binary.LittleEndian.AppendUint32(key, numbers[w.Lot])
-			}
-			key = append(key, 0)
+			key = binary.LittleEndian.AppendUint32(key, s.setOf[i])
 		}
 		if sets[string(key)] == nil {
-			set := bitset.New(offerings)
-			for _, s := range l.offeringPools {
-				for _, w := range s.ways(pr, g) {
-					s.add(set, w.Options)
-				}
-			}
-			sets[string(key)] = l.supplyOf(pr, set)
+			sets[string(key)] = l.supplyOf(pr, i)
 		}
 		of[i] = sets[string(key)]
 	}
@@ -194,25 +238,31 @@ func (l *batch) recordAsked() {
 
 // offeringPool is a pool of a batch.
 type offeringPool struct {
-	b  *supply.Candidate
-	at []span // by option: its positions among the offerings
+	b     *supply.Candidate
+	sets  []bitset.Set // of options that some group may have
+	setOf []uint32     // by group of the batch: the options that it may have, among the sets
+	at    []span       // by option: its positions among the offerings; none where it is not worth examining
 }
 
 type span struct{ first, n int }
 
-// ways is how pods of the group may use the pool now.
-func (s offeringPool) ways(pr *Provisioner, g *demand.Group) []supply.Way {
-	a := pr.Ask(s.b, g)
+// waysInto is how pods of the group may use the pool now.
+func waysInto(pr *Provisioner, b *supply.Candidate, g *demand.Group) []supply.Way {
+	a := pr.Ask(b, g)
 	if !slices.ContainsFunc(a.Ways, func(w supply.Way) bool { return w.Barred }) {
 		return a.Ways
 	}
 	return slices.DeleteFunc(slices.Clone(a.Ways), func(w supply.Way) bool { return w.Barred })
 }
 
-func (s offeringPool) add(set, options bitset.Set) {
+// open returns the options that the group of the batch may have.
+func (s *offeringPool) open(group int) bitset.Set { return s.sets[s.setOf[group]] }
+
+// each calls the function for the offerings of those of the options that are worth examining.
+func (s *offeringPool) each(options bitset.Set, do func(option, offering int)) {
 	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
 		for i := range s.at[o].n {
-			set.Add(s.at[o].first + i)
+			do(o, s.at[o].first+i)
 		}
 	}
 }
@@ -270,12 +320,11 @@ func (l *batch) limit(b *supply.Candidate) func(kind int) []pack.Take {
 
 // launchBatch launches the instances that the packer chooses: first those from a capacity reservation, so that no
 // others use it up; then the most expensive first. Pods that a rule keeps off an instance wait for the next one.
-func (pr *Provisioner) launchBatch(l *batch) {
+func (pr *Provisioner) launchBatch(l *batch, extras []int64) {
 	instances := pr.Packer.Pack(l.Batch)
 	slices.SortStableFunc(instances, func(a, b pack.Instance) int {
 		return cmp.Or(cmp.Compare(demand.Rank(!l.plenty(a)), demand.Rank(!l.plenty(b))), cmp.Compare(l.Offerings[b.Offering].Cost, l.Offerings[a.Offering].Cost))
 	})
-	extras := pr.extrasOf(l)
 	for _, m := range instances {
 		if pr.Effort.Spent(int64(len(m.Parts))) {
 			return
@@ -290,11 +339,11 @@ func (l *batch) plenty(m pack.Instance) bool {
 	return len(from.candidate.ReservedCapacitiesOf(from.option)) == 0
 }
 
-// extrasOf returns how many pods of each group may fill gaps on instances of the batch: those that are left, without
-// the groups of the batch, which have instances of their own; nil where there are none.
-func (pr *Provisioner) extrasOf(l *batch) []int64 {
+// extrasBeside returns how many pods of each group may fill gaps on instances for the groups: those that are left,
+// without these groups, which have instances of their own; nil where there are none.
+func (pr *Provisioner) extrasBeside(groups []*demand.Group) []int64 {
 	left := slices.Clone(pr.outstanding.left)
-	for _, g := range l.groups {
+	for _, g := range groups {
 		left[g.At] = 0
 	}
 	if !slices.ContainsFunc(left, func(n int64) bool { return n > 0 }) {

@@ -2,7 +2,6 @@ package provisioning
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
@@ -21,13 +20,18 @@ type openOfferings struct {
 	rigid    []int      // their instances leave too few open, whatever is on them
 }
 
-// supplyOf sorts the spot offerings. Those that leave enough instance types open with less on them are added with less
-// room too.
-func (l *batch) supplyOf(pr *Provisioner, all bitset.Set) *openOfferings {
-	out := &openOfferings{all: all, steady: all.Clone()}
+// supplyOf sorts the spot offerings that a group may have. Those that leave enough instance types open with less on them
+// are added with less room too.
+func (l *batch) supplyOf(pr *Provisioner, group int) *openOfferings {
+	out := &openOfferings{all: bitset.New(len(l.Offerings))}
+	for i := range l.offeringPools {
+		s := &l.offeringPools[i]
+		s.each(s.open(group), func(_, offering int) { out.all.Add(offering) })
+	}
+	out.steady = out.all.Clone()
 	var few []int
-	for _, s := range l.offeringPools {
-		few = append(few, l.addFlexible(out, s)...)
+	for i := range l.offeringPools {
+		few = append(few, l.addFlexible(out, &l.offeringPools[i], group)...)
 	}
 	out.small = out.steady.Clone()
 	for _, i := range few {
@@ -38,34 +42,32 @@ func (l *batch) supplyOf(pr *Provisioner, all bitset.Set) *openOfferings {
 		out.rigid = append(out.rigid, i)
 		out.small.Add(i)
 	}
+	yields := make([]float64, len(l.Offerings))
 	for _, list := range [][]int{out.flexible, out.full, out.rigid} {
-		slices.SortStableFunc(list, func(x, y int) int { return cmp.Compare(l.yield(pr, y), l.yield(pr, x)) })
+		for _, i := range list {
+			yields[i] = l.yield(pr, i)
+		}
+		slices.SortStableFunc(list, func(x, y int) int { return cmp.Compare(yields[y], yields[x]) })
 	}
 	return out
 }
 
 // addFlexible adds the flexible spot offerings of one pool, and returns its other spot offerings.
-func (l *batch) addFlexible(to *openOfferings, s offeringPool) (few []int) {
-	options := s.of(to.all)
-	known := s.b.RoomsAmong(options, l.asked)
-	var key []byte
-	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
-		if !s.b.IsSpot(o) {
-			continue
+func (l *batch) addFlexible(to *openOfferings, s *offeringPool, group int) (few []int) {
+	rooms := s.b.RoomsAmong(s.open(group), l.asked)
+	s.each(s.open(group), func(option, i int) {
+		if !s.b.IsSpot(option) {
+			return
 		}
-		for grade := range s.at[o].n {
-			kind, i := s.b.Options[o].Kind, s.at[o].first+grade
-			key = supply.AppendAmounts(binary.LittleEndian.AppendUint64(key[:0], uint64(kind)), l.Offerings[i].Free)
-			may := known.Get(key, func() *supply.Rooms { return s.b.RoomsOf(options, kind, l.Offerings[i].Free, l.asked) })
-			if may.Whole {
-				to.flexible = append(to.flexible, i)
-				continue
-			}
-			few = append(few, i)
-			to.steady.Remove(i)
-			l.supplyLess(to, i, may)
+		may := rooms.Of(s.b.Options[option].Kind, l.Offerings[i].Free)
+		if may.Whole {
+			to.flexible = append(to.flexible, i)
+			return
 		}
-	}
+		few = append(few, i)
+		to.steady.Remove(i)
+		l.supplyLess(to, i, may)
+	})
 	return few
 }
 
@@ -85,17 +87,6 @@ func (l *batch) within(a, b []int64) bool {
 		}
 	}
 	return true
-}
-
-// of returns the options of the offering pool that are among the offerings.
-func (s offeringPool) of(offerings bitset.Set) bitset.Set {
-	out := bitset.New(len(s.b.Options))
-	for o, at := range s.at {
-		if at.n > 0 && offerings.Has(at.first) {
-			out.Add(o)
-		}
-	}
-	return out
 }
 
 // yield is what the offering has room for, by worth, for its cost.

@@ -230,6 +230,21 @@ func (b *Candidate) waysOf(terms []feasibility.Term, need []int64) (out []Way) {
 	return out
 }
 
+// Launchable returns the options of the ways that can be launched within the pool's limits.
+func (b *obtainable) Launchable(ways []Way) bitset.Set {
+	if len(ways) == 0 {
+		return bitset.New(len(b.Options))
+	}
+	out := anyOf(ways).Clone()
+	out.And(b.WithinLimits)
+	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
+		if b.Free[b.Options[i].Kind] == nil {
+			out.Remove(i)
+		}
+	}
+	return out
+}
+
 // anyOf returns the options of all ways; not to be written.
 func anyOf(ways []Way) bitset.Set {
 	if len(ways) == 0 {

@@ -22,7 +22,13 @@ type Ready struct {
 type prepared struct {
 	outset  parallel.Once[outset]
 	aspects parallel.Once[aspects]
-	rooms   parallel.Known[roomsTable] // see RoomsAmong
+	kept    kept // of this pool and those with the same options
+}
+
+// kept is what is kept of pools with the same options.
+type kept struct {
+	rooms     parallel.Known[roomsTable] // see RoomsAmong
+	frontiers parallel.Known[bitset.Set] // see Frontier
 }
 
 // outset is what holds for a pool's options before anything is launched.
@@ -48,8 +54,8 @@ func Prepare(s *cluster.Snapshot) *Ready {
 	return &Ready{Ready: feasibility.Prepare(s), pools: make([]prepared, len(s.Pools))}
 }
 
-// roomsOf returns the rooms kept for the pool; pools with the same options share them.
-func (o *Ready) roomsOf(pool int) *parallel.Known[roomsTable] {
+// keptOf returns what is kept for the pool; pools with the same options share it.
+func (o *Ready) keptOf(pool int) *kept {
 	alike := *o.alike.Get(func() *[]int {
 		pools := o.ForPools()
 		out, firsts := make([]int, len(pools)), []int(nil)
@@ -62,7 +68,7 @@ func (o *Ready) roomsOf(pool int) *parallel.Known[roomsTable] {
 		}
 		return &out
 	})
-	return &o.pools[alike[pool]].rooms
+	return &o.pools[alike[pool]].kept
 }
 
 // sameOptions reports whether the options of two pools are the same, by their numbers.

@@ -18,16 +18,32 @@ type Rooms struct {
 	Parts [][]int64 // else any one of these amounts
 }
 
-// roomsTable is what RoomsOf has found for some options, by instance type and what it has for pods.
+// roomsTable is what RoomsTable.Of has found for some options, by instance type and what it has for pods.
 type roomsTable = parallel.Known[Rooms]
+
+// RoomsTable finds out how much instances may hold so that enough instance types among some options of a pool have
+// room for as much. Only resources that some pod asks for count.
+type RoomsTable struct {
+	of      *obtainable
+	options bitset.Set
+	asked   []bool
+	known   *roomsTable
+	key     []byte // kept for its memory
+}
 
 // RoomsAmong returns the table for these options and the resources that are asked for. Within one decision most
 // is asked again and again, and for pools with the same options. A pool with limits has a table of its own, since
 // the limits matter too.
-func (b *obtainable) RoomsAmong(options bitset.Set, asked []bool) *roomsTable {
-	if b.Remaining != nil || b.Parted {
-		return &roomsTable{}
+func (b *obtainable) RoomsAmong(options bitset.Set, asked []bool) *RoomsTable {
+	out := &RoomsTable{of: b, options: options, asked: asked, known: &roomsTable{}}
+	if b.Remaining == nil && !b.Parted {
+		out.known = b.ready.keptOf(b.number).rooms.Get(b.roomsKey(options, asked), func() *roomsTable { return &roomsTable{} })
 	}
+	return out
+}
+
+// roomsKey is equal for equal options of pools with the same offerings, and resources that are asked for.
+func (b *obtainable) roomsKey(options bitset.Set, asked []bool) []byte {
 	key := make([]byte, 0, len("false")*len(asked)+8*(1+len(options)+len(b.Free)*(1+len(asked))))
 	for _, on := range asked {
 		key = strconv.AppendBool(key, on)
@@ -36,12 +52,16 @@ func (b *obtainable) RoomsAmong(options bitset.Set, asked []bool) *roomsTable {
 	for _, free := range b.Free {
 		key = AppendAmounts(binary.LittleEndian.AppendUint64(key, uint64(len(free))), free)
 	}
-	return b.ready.roomsOf(b.number).Get(key, func() *roomsTable { return &roomsTable{} })
+	return key
 }
 
-// RoomsOf finds out how much an instance of the instance type may hold so that enough instance types among the
-// options have room for as much. Only resources that some pod asks for count.
-func (b *obtainable) RoomsOf(options bitset.Set, kind int, free []int64, asked []bool) *Rooms {
+// Of returns how much an instance of the instance type may hold that has so much for pods.
+func (t *RoomsTable) Of(kind int, free []int64) *Rooms {
+	t.key = AppendAmounts(binary.LittleEndian.AppendUint64(t.key[:0], uint64(kind)), free)
+	return t.known.Get(t.key, func() *Rooms { return t.of.roomsFor(t.options, kind, free, t.asked) })
+}
+
+func (b *obtainable) roomsFor(options bitset.Set, kind int, free []int64, asked []bool) *Rooms {
 	sum := of(free, asked)
 	first := b.firstWith(options, kind, sum)
 	if first < 0 || b.LeavesOpen(options, first, sum) {
