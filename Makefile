@@ -43,7 +43,7 @@ LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab test)
 # Those of `make test-full` have one processor each: the timers of a bubble of testing/synctest share one shadow stack in the detector of
 # Go 1.26, which two processors that fire them at once bring to a crash (SIGSEGV in its StackDepot).
 SHARES  := ^[[:space:]]*go |[.]Go[(]|\bsync[.]|\batomic[.]|httptest[.]
-QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api kube/legacy test/emulator test/sim
+QUICKER := core bench cmd/daemok internal/tidy internal/mutate kube/api migrate test/emulator test/sim
 TESTED   = $(filter-out internal/tidy,$(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | sed 's|^$(CURDIR)/||'))
 RACED    = $(foreach p,$(filter-out test/whole $(QUICKER) $(addsuffix /%,$(QUICKER)),$(TESTED)),$(if $(shell grep -lE '$(SHARES)' $(p)/*.go),./$(p)))
 PLAIN    = $(addprefix ./,$(filter-out test/whole core/decide,$(TESTED)))

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/manifest"
+	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/simulate"
 )
 
@@ -135,7 +135,7 @@ func TestClassesAndDaemonSetsSayWhatNodesHave(t *testing.T) {
 			"      taints: [{key: team, value: a, effect: NoSchedule}]\n      requirements", 1), 1, 0.6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := simulate.Run(simulate.Options{Manifests: manifests(t, tt.manifests), Older: legacy.Provisioners(), Source: simulate.Source{Pods: path, To: 3600}, Policies: []string{"untouched", "karpenter"}})
+			got, err := simulate.Run(simulate.Options{Manifests: manifests(t, tt.manifests), Older: provisioner.Generation(), Source: simulate.Source{Pods: path, To: 3600}, Policies: []string{"untouched", "karpenter"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +201,7 @@ func TestManifestsThatCannotBeSimulated(t *testing.T) {
 		"a template that is not": {older[:strings.LastIndex(older, "---")], "the manifests have no AWSNodeTemplate default, which it names: add it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := simulate.Run(simulate.Options{Manifests: manifests(t, tt.manifests), Older: legacy.Provisioners(), Source: simulate.Source{Pods: path, To: 3600}})
+			_, err := simulate.Run(simulate.Options{Manifests: manifests(t, tt.manifests), Older: provisioner.Generation(), Source: simulate.Source{Pods: path, To: 3600}})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Run = %v, want %q", err, tt.want)
 			}

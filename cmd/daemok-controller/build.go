@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/daemok/daemok/kube/legacy"
-
 	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -32,6 +30,7 @@ import (
 	"github.com/daemok/daemok/kube/definitions"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/follow"
@@ -75,7 +74,7 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 	if err := addIndexes(ctx, m); err != nil {
 		return nil, err
 	}
-	older, err := legacy.Served(m.GetRESTMapper())
+	older, err := provisioner.Served(m.GetRESTMapper())
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +156,7 @@ const (
 // pools are the API generations whose pools this program serves.
 func (p *parts) pools() []nodepool.Generation {
 	if p.older {
-		return []nodepool.Generation{controller.NodePools(), controller.Provisioners(legacy.Provisioners())}
+		return []nodepool.Generation{controller.NodePools(), controller.Provisioners(provisioner.Generation())}
 	}
 	return []nodepool.Generation{controller.NodePools()}
 }

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/daemok/daemok/controller"
-	"github.com/daemok/daemok/kube/legacy"
+	"github.com/daemok/daemok/kube/translate/provisioner"
 )
 
 // olderEvery is how soon it is seen that the cluster has got the kinds of the older API
@@ -42,7 +42,7 @@ func (p *parts) followOlder() controller.Round {
 		if err != nil {
 			return false, err
 		}
-		return legacy.Served(kinds)
+		return provisioner.Served(kinds)
 	}
 	k := olderKinds{had: p.older, served: served, log: p.log, restart: func() { p.options.stop(errRestart) }}
 	return controller.Round{What: "see whether the cluster serves v1alpha5 objects", Do: k.Round}

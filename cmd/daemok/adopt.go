@@ -15,7 +15,7 @@ import (
 
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
-	"github.com/daemok/daemok/kube/adopt"
+	"github.com/daemok/daemok/migrate/adopt"
 )
 
 func adoptCommand(open connector) *cobra.Command {

@@ -21,8 +21,8 @@ import (
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/fence"
-	"github.com/daemok/daemok/kube/handback"
 	"github.com/daemok/daemok/kube/installation"
+	"github.com/daemok/daemok/migrate/handback"
 )
 
 func handbackCommand(open connector) *cobra.Command {

@@ -18,7 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/handback"
+	"github.com/daemok/daemok/migrate/handback"
 	"github.com/daemok/daemok/test/store"
 )
 

@@ -34,11 +34,11 @@ import (
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/api/validate"
-	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/provisioner"
 )
 
 // situation is what is planned about, and what manifests can be added to.
@@ -110,7 +110,7 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 	}
 	now = func() time.Time { return s.Now } // so that manifests alone make a difference
 	return situation{snapshot: s, failing: failing, world: manifest.World{
-		ClusterState: clusterState, Now: s.Now, Older: legacy.Pool,
+		ClusterState: clusterState, Now: s.Now, Older: provisioner.Pool,
 		Class: func(o client.Object) error { return classes.add(ctx, o) },
 		Priorities: func() ([]schedulingv1.PriorityClass, error) {
 			var all []schedulingv1.PriorityClass
@@ -151,7 +151,7 @@ func launchesThatFail(ctx context.Context, store client.Client) (out []string, e
 // the settings that the environment has.
 func recall(s *cluster.Snapshot) (situation, error) {
 	clusterState := snapshot.Recall(s)
-	return situation{snapshot: s, world: manifest.World{ClusterState: clusterState, Now: s.Now, Saved: s, Older: legacy.Pool}}, setUp(clusterState, newTarget().systemNamespace(), os.Getenv)
+	return situation{snapshot: s, world: manifest.World{ClusterState: clusterState, Now: s.Now, Saved: s, Older: provisioner.Pool}}, setUp(clusterState, newTarget().systemNamespace(), os.Getenv)
 }
 
 // setUp gives a cluster state the settings of the controller of a namespace, by their environment variables.

@@ -21,8 +21,8 @@ import (
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/internal/gates"
 	"github.com/daemok/daemok/kube/access/output"
-	"github.com/daemok/daemok/kube/legacy/live"
-	"github.com/daemok/daemok/kube/legacy/migrate"
+	"github.com/daemok/daemok/migrate/convert"
+	"github.com/daemok/daemok/migrate/live"
 )
 
 // migration is what the user asks of daemok migrate.
@@ -37,7 +37,7 @@ type migration struct {
 	from, plan    string   // another autoscaler; file for what to do with its groups
 	kept          []string // groups that stay as they are
 	applies, back bool
-	migrate.Options
+	convert.Options
 
 	reach  func(*target) (reached, error)
 	market func(context.Context, *target) (*aws.Provider, error)
@@ -156,7 +156,7 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 		if m.back {
 			return m.rollback(ctx, cluster, out)
 		}
-		read = func(io.Reader) ([]migrate.Document, error) { return m.readCluster(ctx, cluster) }
+		read = func(io.Reader) ([]convert.Document, error) { return m.readCluster(ctx, cluster) }
 	} else if m.checks || m.applies || m.back {
 		return errors.New("--check, --apply and --rollback are of a cluster: leave -f out")
 	}
@@ -164,7 +164,7 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 	if err != nil {
 		return err
 	}
-	converter, err := migrate.New()
+	converter, err := convert.New()
 	if err != nil {
 		return err
 	}
@@ -222,8 +222,8 @@ func minorVersion(text string) (string, error) {
 	return found[1], nil
 }
 
-func (m *migration) readFiles(in io.Reader) ([]migrate.Document, error) {
-	var sources []migrate.Source
+func (m *migration) readFiles(in io.Reader) ([]convert.Document, error) {
+	var sources []convert.Source
 	var names []string
 	for _, path := range m.paths {
 		files, err := toMigrate(path, m.recursive)
@@ -236,7 +236,7 @@ func (m *migration) readFiles(in io.Reader) ([]migrate.Document, error) {
 			if err != nil {
 				return nil, fmt.Errorf("read manifests: %w", err)
 			}
-			sources = append(sources, migrate.Source{Name: name, Data: []byte(text)})
+			sources = append(sources, convert.Source{Name: name, Data: []byte(text)})
 		}
 	}
 	beside, err := besideThem(names)
@@ -244,14 +244,14 @@ func (m *migration) readFiles(in io.Reader) ([]migrate.Document, error) {
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(beside)) {
-		sources = append(sources, migrate.Source{Name: name, Data: beside[name], Beside: true})
+		sources = append(sources, convert.Source{Name: name, Data: beside[name], Beside: true})
 	}
-	return migrate.Read(sources)
+	return convert.Read(sources)
 }
 
 // readCluster reads the cluster, whose version and whose lack of settings say what files
 // leave open.
-func (m *migration) readCluster(ctx context.Context, cluster reached) ([]migrate.Document, error) {
+func (m *migration) readCluster(ctx context.Context, cluster reached) ([]convert.Document, error) {
 	if m.RewriteWorkloads {
 		return nil, errors.New("--rewrite-workloads rewrites manifests, and not what a cluster has: give them by -f, and apply them as usual")
 	}
@@ -272,7 +272,7 @@ func (m *migration) readCluster(ctx context.Context, cluster reached) ([]migrate
 }
 
 // announce writes the report where it is wanted.
-func (m *migration) announce(errOut io.Writer, r *migrate.Result) error {
+func (m *migration) announce(errOut io.Writer, r *convert.Result) error {
 	if m.report == "" {
 		return m.form.Print(errOut, reported(r))
 	}
@@ -284,10 +284,10 @@ func (m *migration) announce(errOut io.Writer, r *migrate.Result) error {
 }
 
 // reported is the report in all forms.
-func reported(r *migrate.Result) output.Answer {
+func reported(r *convert.Result) output.Answer {
 	a := output.Answer{Value: struct {
-		Objects []migrate.Entry `json:"objects"`
-	}{append([]migrate.Entry{}, r.Report...)}}
+		Objects []convert.Entry `json:"objects"`
+	}{append([]convert.Entry{}, r.Report...)}}
 	for _, e := range r.Report {
 		a.Rows = append(a.Rows, output.Row{Object: refer(strings.Replace(e.Object, " ", "/", 1)), Value: e})
 	}
@@ -298,7 +298,7 @@ func reported(r *migrate.Result) output.Answer {
 	return a
 }
 
-func reportText(r *migrate.Result) string {
+func reportText(r *convert.Result) string {
 	if len(r.Report) == 0 {
 		return "nothing of an older API generation was found\n"
 	}

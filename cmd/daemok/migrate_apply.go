@@ -7,14 +7,10 @@ import (
 	"io"
 	"strings"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/daemok/daemok/internal/pause"
-	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
-	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
-	"github.com/daemok/daemok/kube/legacy/migrate"
-	"github.com/daemok/daemok/kube/legacy/move"
-	"github.com/daemok/daemok/kube/pages"
+	"github.com/daemok/daemok/migrate/convert"
+	"github.com/daemok/daemok/migrate/live"
+	"github.com/daemok/daemok/migrate/move"
 )
 
 // mover moves the cluster, and reports to the user how far it is.
@@ -26,13 +22,13 @@ func (m *migration) mover(cluster reached, out io.Writer) *move.Mover {
 }
 
 // apply moves the cluster to what was made of its older objects, or goes on with a move.
-func (m *migration) apply(ctx context.Context, cluster reached, r *migrate.Result, out io.Writer) error {
+func (m *migration) apply(ctx context.Context, cluster reached, r *convert.Result, out io.Writer) error {
 	plan := move.Plan{Newer: r.New()}
 	begun, done, err := m.mover(cluster, out).Begun(ctx)
 	if err != nil {
 		return err
 	}
-	if plan.Older, err = older(ctx, cluster); err != nil {
+	if plan.Older, err = live.Older(ctx, cluster); err != nil {
 		return err
 	}
 	switch {
@@ -70,25 +66,4 @@ func interrupted(err error, wayOut string, done func() error) error {
 		return err
 	}
 	return done()
-}
-
-// older are the objects to move from, Provisioners first.
-func older(ctx context.Context, from client.Client) (out []client.Object, err error) {
-	_, served, err := served(from)
-	if err != nil || !served {
-		return nil, err
-	}
-	err = pages.Each(ctx, from, &v1alpha5.ProvisionerList{}, func(l *v1alpha5.ProvisionerList) {
-		for i := range l.Items {
-			out = append(out, &l.Items[i])
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, pages.Each(ctx, from, &awsv1alpha1.AWSNodeTemplateList{}, func(l *awsv1alpha1.AWSNodeTemplateList) {
-		for i := range l.Items {
-			out = append(out, &l.Items[i])
-		}
-	})
 }

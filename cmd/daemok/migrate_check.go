@@ -24,10 +24,11 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/legacy/migrate"
-	"github.com/daemok/daemok/kube/legacy/move"
 	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/migrate/convert"
+	"github.com/daemok/daemok/migrate/live"
+	"github.com/daemok/daemok/migrate/move"
 )
 
 // wouldTouch is the exit code of a check that found something.
@@ -35,7 +36,7 @@ const wouldTouch = 2
 
 // check reports what would become of the nodes of a cluster, and of the controller's rights, were
 // its pools and classes those of a result.
-func (m *migration) check(ctx context.Context, cluster reached, r *migrate.Result, out io.Writer) error {
+func (m *migration) check(ctx context.Context, cluster reached, r *convert.Result, out io.Writer) error {
 	nodes, err := m.predict(ctx, cluster, r)
 	if err != nil {
 		return err
@@ -62,8 +63,8 @@ func (m *migration) check(ctx context.Context, cluster reached, r *migrate.Resul
 }
 
 // mayApply says why --apply would not begin.
-func (m *migration) mayApply(ctx context.Context, cluster reached, r *migrate.Result) error {
-	objects, err := older(ctx, cluster)
+func (m *migration) mayApply(ctx context.Context, cluster reached, r *convert.Result) error {
+	objects, err := live.Older(ctx, cluster)
 	if err != nil || len(objects) == 0 {
 		return err
 	}
@@ -162,7 +163,7 @@ type future struct {
 }
 
 // predict finds the nodes of Provisioners that would drift, by their names.
-func (m *migration) predict(ctx context.Context, cluster reached, r *migrate.Result) ([]future, error) {
+func (m *migration) predict(ctx context.Context, cluster reached, r *convert.Result) ([]future, error) {
 	var nodes corev1.NodeList
 	if err := cluster.List(ctx, &nodes, client.HasLabels{translate.PoolLabel(translate.KindProvisioner)}); err != nil {
 		return nil, fmt.Errorf("list nodes of Provisioners: %w", err)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
-	"github.com/daemok/daemok/kube/legacy/storage"
+	"github.com/daemok/daemok/migrate/storage"
 )
 
 func migrateCRDsCommand() *cobra.Command {

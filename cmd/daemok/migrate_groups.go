@@ -11,8 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/daemok/daemok/cloud/aws/scaling"
-	"github.com/daemok/daemok/kube/legacy/autoscaler"
-	"github.com/daemok/daemok/kube/legacy/migrate"
+	"github.com/daemok/daemok/migrate/autoscaler"
+	"github.com/daemok/daemok/migrate/convert"
 )
 
 // fromAutoscaler is the one value of --from.
@@ -46,7 +46,7 @@ func (m *migration) runGroups(ctx context.Context, in io.Reader, out, errOut io.
 	if len(groups) == 0 {
 		return errors.New("AWS has no Auto Scaling group that the Cluster Autoscaler's --nodes or --node-group-auto-discovery means: see whether --region, or AWS_REGION, and the account are the cluster's")
 	}
-	converter, err := migrate.New()
+	converter, err := convert.New()
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (m *migration) runGroups(ctx context.Context, in io.Reader, out, errOut io.
 	if _, err := io.WriteString(out, result.YAML); err != nil {
 		return err
 	}
-	if err := m.announce(errOut, &migrate.Result{Report: result.Report}); err != nil {
+	if err := m.announce(errOut, &convert.Result{Report: result.Report}); err != nil {
 		return err
 	}
 	if m.plan == "" {

@@ -14,9 +14,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
-	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/observe/record"
 )
 
@@ -77,11 +77,11 @@ alone does not replace them.`,
 
 // served are the API generations whose pools a cluster has; older: there are two of them.
 func served(store client.Client) (serves translate.Generations, older bool, err error) {
-	older, err = legacy.Served(store.RESTMapper())
+	older, err = provisioner.Served(store.RESTMapper())
 	if err != nil || !older {
 		return translate.Generations{translate.NodePools()}, false, err
 	}
-	return translate.Generations{translate.NodePools(), legacy.Provisioners()}, true, nil
+	return translate.Generations{translate.NodePools(), provisioner.Generation()}, true, nil
 }
 
 func rollable(args []string) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/daemok/daemok/kube/access/output"
-	"github.com/daemok/daemok/kube/legacy"
+	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/simulate"
 	"github.com/daemok/daemok/simulate/policy"
 	"github.com/daemok/daemok/simulate/spot"
@@ -54,7 +54,7 @@ Policies: ` + policies() + `.`,
 			if err != nil {
 				return err
 			}
-			if o.Manifests, o.Older = objects, legacy.Provisioners(); len(manifests) > 0 {
+			if o.Manifests, o.Older = objects, provisioner.Generation(); len(manifests) > 0 {
 				leaveToPools(cmd.Flags(), &o)
 			}
 			o.Progress = func(name string) { fmt.Fprintf(cmd.ErrOrStderr(), "running policy %s\n", name) }

@@ -8,8 +8,8 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/scenario"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/provisioner"
 )
 
 func TestHowFarADeletedPoolIs(t *testing.T) {
@@ -86,7 +86,7 @@ func TestWhatToDoAboutADeletedPool(t *testing.T) {
 		"nothing, if they go":         {world, "1", "", translate.NodePools(), "all at once: kubectl annotate nodepool web daemok.sh/delete=fast"},
 		"room, where pods have none":  {world, "1", "no place", translate.NodePools(), "the way out is to change that, as by room for its pods in another pool, or all at once: kubectl annotate nodepool web daemok.sh/delete=fast"},
 		"a budget of a NodePool":      {world, "0", "", translate.NodePools(), "the way out is a budget that allows more, in spec.disruption.budgets: kubectl edit nodepool web, or all at once: kubectl annotate nodepool web daemok.sh/delete=fast"},
-		"a budget of a Provisioner":   {world, "0", "", legacy.Provisioners(), "the way out is a budget that allows more: kubectl annotate --overwrite provisioner web daemok.sh/budgets=1, or all at once: kubectl annotate provisioner web daemok.sh/delete=fast"},
+		"a budget of a Provisioner":   {world, "0", "", provisioner.Generation(), "the way out is a budget that allows more: kubectl annotate --overwrite provisioner web daemok.sh/budgets=1, or all at once: kubectl annotate provisioner web daemok.sh/delete=fast"},
 		"a breaker":                   {world + "breaker prod most=1 gone=1 pool=NodePool/web\n", "1", "", translate.NodePools(), "the way out is to end that, or all at once: kubectl annotate nodepool web daemok.sh/delete=fast"},
 		"what is no budget of a pool": {world + "freeze \"frozen: audit\"\n", "0", "", translate.NodePools(), "the way out is to end that, or all at once: kubectl annotate nodepool web daemok.sh/delete=fast"},
 	}

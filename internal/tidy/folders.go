@@ -32,7 +32,7 @@ func Parts() []Part {
 		{"doctor", ""},
 		{"simulate", ""},
 		{"bench", ""},
-		{"migrate", "converts older APIs and the groups of the Cluster Autoscaler to NodePools and classes."},
+		{"migrate", ""},
 		{"test", "what tests use. Programs for users contain none of it, except the emulated AWS of labs."},
 		{"demo", ""},
 		{"examples", ""},

@@ -67,7 +67,7 @@ var manyMethods = Ratchet{
 
 		"core/topology.Board":        85,
 		"kube/apply.Applier":         65,
-		"kube/legacy/storage.Mover":  35,
+		"migrate/storage.Mover":      35,
 		"kube/snapshot.ClusterState": 40,
 		"test/store.Server":          35,
 		"lab/container.pod":          35,
@@ -121,7 +121,7 @@ var arrowsThatRunBack = Ratchet{
 		"kube/snapshot/pods":      40,
 		"core/forecast":           35,
 		"doctor":                  30,
-		"kube/legacy/storage":     40,
+		"migrate/storage":         40,
 		"kube/manifest/terraform": 40,
 		"observe":                 30,
 		"observe/state":           45,

@@ -51,7 +51,9 @@ func TestDirectionsNotice(t *testing.T) {
 			[]Package{{ImportPath: in("kube/translate"), Imports: []string{in("cloud/aws")}}, {ImportPath: in("cloud/aws")}},
 			"it meets the cloud in controller"},
 		"a loop that uses the old API": {
-			[]Package{{ImportPath: in("controller/nodepool"), Imports: []string{in("kube/legacy")}}, {ImportPath: in("kube/legacy")}}, "is a leaf"},
+			[]Package{{ImportPath: in("controller/nodepool"), Imports: []string{in("kube/translate/provisioner")}}, {ImportPath: in("kube/translate/provisioner")}}, "is a leaf"},
+		"a controller that migrates": {
+			[]Package{{ImportPath: in("controller"), Imports: []string{in("migrate/adopt")}}, {ImportPath: in("migrate/adopt")}}, "a leaf of the user's command"},
 		"a main module that links the lab": {
 			[]Package{{ImportPath: in("cmd/daemok"), Imports: []string{in("lab/cluster")}}, {ImportPath: in("lab/cluster")}}, "a module of its own"},
 		"a demo that peeks into the product": {

@@ -103,7 +103,7 @@ func (s *story) store(definitions, objects string) []*unstructured.Unstructured 
 	s.Helper()
 	var ours []*unstructured.Unstructured
 	read := func(file string) []*unstructured.Unstructured {
-		text, err := os.ReadFile(filepath.Join("..", "..", "kube", "legacy", "storage", "testdata", file))
+		text, err := os.ReadFile(filepath.Join("..", "..", "migrate", "storage", "testdata", file))
 		if err != nil {
 			s.Fatal(err)
 		}

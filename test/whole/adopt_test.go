@@ -16,13 +16,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daemok/daemok/kube/adopt"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
-	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/provisioner"
+	"github.com/daemok/daemok/migrate/adopt"
 )
 
 // ec2 is the account's EC2, for its people.
@@ -179,8 +179,8 @@ func TestNodesWithoutClaimsAreTakenOver(t *testing.T) {
 		before := w.lives()
 		time.Sleep(3 * time.Minute)
 		w.unchanged(before) // none asked for anything
-		pool := legacy.Pool(w.provisionerNow("default"))
-		serves := translate.Generations{translate.NodePools(), legacy.Provisioners()}
+		pool := provisioner.Pool(w.provisionerNow("default"))
+		serves := translate.Generations{translate.NodePools(), provisioner.Generation()}
 		orphans, err := adopt.Find(t.Context(), w.hand, serves)
 		if err != nil || len(orphans) != 5 {
 			t.Fatalf("%d orphans, %v", len(orphans), err)
@@ -260,7 +260,7 @@ func TestNodesAreHandedToAndFro(t *testing.T) {
 		newer := w.nodePoolFor()
 		w.adoptAll(newer)
 		w.until(5*time.Minute, "the nodes are handed over", func() bool { return w.adopted(newer) })
-		older := legacy.Pool(w.provisionerNow("default"))
+		older := provisioner.Pool(w.provisionerNow("default"))
 		w.adoptAll(older)
 		w.until(5*time.Minute, "the nodes are handed back", func() bool { return w.adopted(older) })
 		w.unchanged(before)
@@ -332,7 +332,7 @@ func TestWhatCannotBeTakenOverStaysAsItIs(t *testing.T) {
 		w.retag(instance(0), map[string]string{"kubernetes.io/cluster/other": "owned"})
 		w.retag(instance(1), nil)
 		before, launched := w.lives(), w.launched()
-		pool := legacy.Pool(w.provisionerNow("default"))
+		pool := provisioner.Pool(w.provisionerNow("default"))
 		ask := func(name, providerID string, i int) {
 			c, err := translate.Adoption(pool, &nodes[i], "")
 			if err != nil {
@@ -390,7 +390,7 @@ func TestAInstanceThatCannotBeTaggedIsNotGivenUp(t *testing.T) {
 		w.asThatEraLeftIt("default")
 		before := w.lives()
 		c := w.start(setup{aimed: &aim{action: "CreateTags", nth: 1, with: "UnauthorizedOperation", lasts: true}})
-		pool := legacy.Pool(w.provisionerNow("default"))
+		pool := provisioner.Pool(w.provisionerNow("default"))
 		w.adoptAll(pool)
 		w.until(2*time.Minute, "users are told", func() bool { return w.events.said("NotTagged") })
 		time.Sleep(3 * time.Minute)

@@ -24,8 +24,8 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/fence"
-	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/snapshot/strip"
+	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/observe"
 	follower "github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/record"
@@ -136,7 +136,7 @@ func (w *world) start(s setup) *controller {
 	}
 	program, err := product.New(ctx, product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Instances: func(string) cloud.Instances { return launched }, Classes: known,
-		InterruptionMessages: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []nodepool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		InterruptionMessages: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []nodepool.Generation{product.NodePools(), product.Provisioners(provisioner.Generation())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Metrics: metrics,
 		Events:  events,
 		Log:     w.log, Now: now, Clock: clock, NewID: w.newID, CallFor: 20 * time.Second,

@@ -18,11 +18,11 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
-	"github.com/daemok/daemok/kube/legacy/live"
-	"github.com/daemok/daemok/kube/legacy/migrate"
-	"github.com/daemok/daemok/kube/legacy/move"
 	"github.com/daemok/daemok/kube/steering"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/migrate/convert"
+	"github.com/daemok/daemok/migrate/live"
+	"github.com/daemok/daemok/migrate/move"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -50,11 +50,11 @@ func (w *world) planned() move.Plan {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	converter, err := migrate.New()
+	converter, err := convert.New()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r := converter.Convert(documents, migrate.Options{Kubernetes: "1.36", NoDrift: true})
+	r := converter.Convert(documents, convert.Options{Kubernetes: "1.36", NoDrift: true})
 	if r.Refused() > 0 {
 		w.t.Fatal(r.Report)
 	}

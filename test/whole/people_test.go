@@ -10,18 +10,17 @@ import (
 	"strings"
 	"time"
 
-	product "github.com/daemok/daemok/controller"
-	"github.com/daemok/daemok/controller/nodepool"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	product "github.com/daemok/daemok/controller"
+	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
-	"github.com/daemok/daemok/kube/legacy"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 )
@@ -263,7 +262,7 @@ const quarantine = 40 * time.Second
 // garbage deletes claims whose pool is gone, and pods whose node has been for a while.
 func (w *people) garbage(ctx context.Context) {
 	pools, nodes := map[string]bool{}, map[string]bool{}
-	for _, g := range product.Served([]nodepool.Generation{product.NodePools(), product.Provisioners(legacy.Provisioners())}) {
+	for _, g := range product.Served([]nodepool.Generation{product.NodePools(), product.Provisioners(provisioner.Generation())}) {
 		all, err := g.List(ctx, w.hand)
 		if err != nil {
 			w.t.Error(err)

@@ -17,8 +17,8 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/fingerprint"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/handback"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/migrate/handback"
 )
 
 // Versions of fingerprints in Karpenter 1.14, and what they may look like.
