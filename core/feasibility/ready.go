@@ -12,11 +12,18 @@ import (
 type Ready struct {
 	pools   []cluster.Pool
 	daemons []cluster.Daemon
-	made    parallel.Once[[]*Pool]
+	made    *parallel.Once[[]*Pool]
 }
 
 // Prepare is for the pools and daemons of the snapshot, which are not written any more.
-func Prepare(s *cluster.Snapshot) *Ready { return &Ready{pools: s.Pools, daemons: s.Daemons} }
+func Prepare(s *cluster.Snapshot) *Ready {
+	return &Ready{pools: s.Pools, daemons: s.Daemons, made: &parallel.Once[[]*Pool]{}}
+}
+
+// WithUsage returns the same for pools that differ from those only in what their nodes use of limits.
+func (r *Ready) WithUsage(pools []cluster.Pool) *Ready {
+	return &Ready{pools: pools, daemons: r.daemons, made: r.made}
+}
 
 // Knows reports whether the snapshot has the pools and daemons that were prepared: the
 // very same lists, not others with as much in them.
@@ -38,6 +45,7 @@ func (r *Ready) ForPools() []*Pool {
 	out := make([]*Pool, len(made))
 	for i, p := range made {
 		own := *p
+		own.Pool = &r.pools[i]
 		own.keepAnswers()
 		out[i] = &own
 	}

@@ -5,6 +5,7 @@ import "sync"
 // Known keeps by key what is worked out from values that none writes any more, for
 // whoever needs it again. The zero value keeps nothing. It must not be copied.
 type Known[T any] struct {
+	Most int // how many values are kept; when there are more, all are forgotten; 0: any number
 	mu   sync.Mutex
 	made map[string]*T // guarded by mu
 }
@@ -21,7 +22,7 @@ func (k *Known[T]) Get(key []byte, do func() *T) *T {
 	if known := k.made[string(key)]; known != nil {
 		return known
 	}
-	if k.made == nil {
+	if k.made == nil || k.Most > 0 && len(k.made) >= k.Most {
 		k.made = map[string]*T{}
 	}
 	k.made[string(key)] = made

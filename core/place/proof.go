@@ -49,28 +49,25 @@ func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok b
 		if b.Weight != tier {
 			continue
 		}
-		type sale struct {
-			kind int
-			open uint64
-		}
-		at := map[sale]int{}
+		known := make([][]int, len(b.Kinds)) // positions in the list
 		for i := b.AvailableNow.Next(0); i >= 0; i = b.AvailableNow.Next(i + 1) {
 			o := b.Options[i]
 			if offering := b.Offering(o); !offering.Priced || offering.Option == cluster.Reserved {
 				return nil, false
 			}
-			s := sale{o.Kind, to.open(b, i)}
-			cost := b.Price[i] - b.Surplus(o.Kind, b.Free[o.Kind])
-			known, found := at[s]
-			if !found {
-				at[s] = len(out)
-				out = append(out, b.AvailableAs(o.Kind, cost, s.open)...)
-			} else if cost < out[known].Price {
-				out[known].Price = cost
+			open, cost := to.open(b, i), b.Price[i]-b.Surplus(o.Kind, b.Free[o.Kind])
+			if at := slices.IndexFunc(known[o.Kind], func(at int) bool { return out[at].Open == open }); at >= 0 {
+				same := &out[known[o.Kind][at]]
+				same.Price = min(same.Price, cost)
+				continue
+			}
+			if open != 0 {
+				known[o.Kind] = append(known[o.Kind], len(out))
+				out = append(out, b.AvailableAs(o.Kind, cost, open)...)
 			}
 		}
 	}
-	return slices.DeleteFunc(out, func(o bound.Offering) bool { return o.Open == 0 }), true
+	return out, true
 }
 
 // units is the amount of the resource that its price is given for.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
-	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
@@ -22,7 +21,6 @@ type Candidate struct {
 	lots      map[string]*Lot     // by options
 	lastLot   *Lot                // the one asked for last
 	setText   []byte              // kept for its memory
-	choices   map[string]*Choices // by what launches leave open
 	Regions   *Regions            // of options that are equal for all groups that instances are launched for
 	regionsOf map[string]*Regions // by keys, see RegionsBy
 	Kits      *Regions            // of options with which the same daemon pods come
@@ -32,20 +30,17 @@ type Candidate struct {
 // poolOptions is a pool with its options: its offerings, each with one of its instance types.
 type poolOptions struct {
 	*feasibility.Pool
-	Varied bool    // some requirement has minValues
-	Parted bool    // there are several of some instance type, see Closed
-	ready  *Ready  // what was prepared of pools
-	number int     // of the pool among them
-	marks  []bool  // by instance type: see kindMarks
-	ofKind [][]int // by instance type: see optionsOf
+	Varied bool   // some requirement has minValues
+	Parted bool   // there are several of some instance type, see Closed
+	ready  *Ready // what was prepared of pools
+	number int    // of the pool among them
+	marks  []bool // by instance type: see kindMarks
 }
 
 // instances is what instances of the pool leave to pods.
 type instances struct {
 	poolOptions
-	Free    [][]int64  // by instance type; nil where daemon pods alone are too much
-	Whole   [][]int64  // likewise, with the cpu that sustained takes off; nil: the same
-	Credits []*credit  // by instance type; nil where none has any
+	*common
 	sizes   *Sizes     // nil: none is too large
 	large   bitset.Set // options that are too large for the cluster; nil: none are
 	cramped bitset.Set // options that leave less to pods than the floor asks for; nil: none do
@@ -66,15 +61,19 @@ type obtainable struct {
 type pricing struct {
 	obtainable
 	Valuation *Valuation
-	Price     []float64                 // by option: what it comes to, see costs
-	Cost      []float64                 // by option: what counts when options are compared, see thrifty and withRisk
-	Risk      []float64                 // by option, see risks; nil where none is
-	Lasting   bool                      // costs are the same whatever resources are worth
-	alike     [][]int                   // options by instance type and cost, see classes
-	wares     map[string][]bound.Column // see ColumnsOf
-	Yield     []float64                 // by option: worth of what it holds per cost, at most about 1
-	borrowed  bool                      // Yield belongs to another pool, and must not be written
-	ByYield   []int                     // options by falling yield
+	prices
+	Yield    []float64 // by option: worth of what it holds per cost, at most about 1
+	borrowed bool      // Yield belongs to another pool, and must not be written
+	ByYield  []int     // options by falling yield
+}
+
+// prices is what options cost.
+type prices struct {
+	Price   []float64 // by option: what it comes to, see costs
+	Cost    []float64 // by option: what counts when options are compared, see thrifty and withRisk
+	Risk    []float64 // by option, see risks; nil where none is
+	Lasting bool      // costs are the same whatever resources are worth
+	alike   [][]int   // options by instance type and cost, see classes
 }
 
 // Ask is how one group may use one pool.
@@ -100,51 +99,13 @@ func NewCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, 
 	first := ready.pools[number].outset.Get(func() *outset { return outsetOf(p) })
 	b := &Candidate{}
 	b.poolOptions = poolOptions{Pool: p, ready: ready, number: number, Parted: parted(p)}
-	b.sizes, b.AvailableNow, b.Risky, b.Limited = z, first.AvailableNow.Clone(), first.risky, first.limited
-	b.WithinLimits = b.AvailableNow.Clone()
-	b.Free = make([][]int64, len(p.Kinds))
-	for k := range p.Kinds {
-		if p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons)) {
-			b.Free[k] = d.Vector(p.Kinds[k].Free, p.InstanceTypeAt(k).Attachable)
-		}
-	}
-	b.sustained()
-	for i, o := range p.Options {
-		if b.Free[o.Kind] == nil {
-			b.AvailableNow.Remove(i)
-		}
-	}
-	b.recordCramped()
 	b.Remaining = newLimits(p.Pool)
+	b.common = ready.commonOf(p, number, d, b.Remaining)
+	b.sizes, b.AvailableNow, b.Risky, b.Limited = z, b.available.Clone(), first.risky, first.limited
+	b.recordCramped()
 	b.Narrow()
 	b.Varied = slices.ContainsFunc(b.Requirements, func(q constraint.Requirement) bool { return q.MinValues > 0 })
 	return b
-}
-
-// sustained takes off the cpu that an instance type can only use for a while. Pods request what they use
-// all the time; beyond what it can sustain, such an instance is throttled, or billed for more than its
-// price. The cpu stays where that bill is known and the pool has no other instances. Of instance types
-// that are a last resort, nothing is left.
-func (b *obtainable) sustained() {
-	others := b.offersSteady()
-	for k := range b.Free {
-		instanceType := b.InstanceTypeAt(k)
-		if b.Free[k] == nil || !bursts(instanceType) && !instanceType.LastResort {
-			continue
-		}
-		if b.recordCredit(k); !others && b.creditOf(k) != nil && !instanceType.LastResort {
-			continue
-		}
-		if b.Whole == nil {
-			b.Whole = slices.Clone(b.Free)
-		}
-		if instanceType.LastResort {
-			b.Free[k] = make([]int64, len(b.Free[k]))
-			continue
-		}
-		b.Free[k] = slices.Clone(b.Free[k])
-		b.Free[k][amount.CPU] -= int64(instanceType.Capacity.CPU - instanceType.Sustained)
-	}
 }
 
 // wouldDoWhole reports whether an instance has room for one pod with the cpu that sustained took off.
@@ -171,8 +132,8 @@ func (b *Candidate) Unleash() bool {
 	if b.Whole == nil {
 		return false
 	}
-	b.Free, b.Whole = b.Whole, nil
-	b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
+	b.common = b.unleashed()
+	b.lots, b.lastLot = nil, nil
 	if b.Cost != nil && b.Credits != nil {
 		b.reckon(b.Valuation.Worth)
 	}
@@ -332,24 +293,24 @@ func (b *obtainable) FirstWithin(w *Way, need []int64) int {
 // Saved is a pool before anything is launched from it.
 type Saved struct {
 	AvailableNow, WithinLimits bitset.Set
-	free, whole                [][]int64
+	common                     *common
 	limits                     *limits
 }
 
 // Saved keeps what the pool has now, for Restore.
 func (b *Candidate) Saved() Saved {
-	return Saved{b.AvailableNow.Clone(), b.WithinLimits.Clone(), b.Free, b.Whole, b.Remaining}
+	return Saved{b.AvailableNow.Clone(), b.WithinLimits.Clone(), b.common, b.Remaining}
 }
 
 // Restore makes the pool what it was before anything was launched from it.
 func (b *Candidate) Restore(to *Saved) {
-	if !slices.Equal(b.AvailableNow, to.AvailableNow) || b.Whole == nil && to.whole != nil {
-		b.lots, b.lastLot, b.choices, b.wares = nil, nil, nil, nil
+	if !slices.Equal(b.AvailableNow, to.AvailableNow) || b.common != to.common {
+		b.lots, b.lastLot = nil, nil
 	}
-	if !b.Lasting {
-		b.Price, b.Cost = nil, nil
+	if !b.Lasting || b.common != to.common {
+		b.prices = prices{}
 	}
-	b.Free, b.Whole = to.free, to.whole
+	b.common = to.common
 	if to.limits != nil {
 		b.Remaining = to.limits.Clone()
 		b.Remaining.First = to.limits.First
@@ -361,8 +322,8 @@ func (b *Candidate) Restore(to *Saved) {
 
 // Most is what an instance of the type has for pods, surplus credits included.
 func (p *Saved) Most(kind int) []int64 {
-	if p.whole != nil {
-		return p.whole[kind]
+	if p.common.Whole != nil {
+		return p.common.Whole[kind]
 	}
-	return p.free[kind]
+	return p.common.Free[kind]
 }

@@ -27,15 +27,7 @@ type Choices struct {
 // ChoicesOf returns the Choices of these options, which are of these instance types.
 func (b *Candidate) ChoicesOf(options bitset.Set, kinds []int) *Choices {
 	b.setText = AppendSet(b.setText[:0], options)
-	c := b.choices[string(b.setText)]
-	if c == nil {
-		c = b.newChoices(options, kinds)
-		if b.choices == nil {
-			b.choices = map[string]*Choices{}
-		}
-		b.choices[string(b.setText)] = c
-	}
-	return c
+	return b.choices.Get(b.setText, func() *Choices { return b.newChoices(options, kinds) })
 }
 
 func (b *instances) newChoices(options bitset.Set, kinds []int) *Choices {
@@ -66,7 +58,7 @@ type aspects struct{ zones, payments, archs facets }
 
 // aspects returns those of the pool's options. They must not be written.
 func (b *poolOptions) aspects() *aspects {
-	return b.ready.pools[b.number].aspects.Get(func() *aspects {
+	return b.ready.kept(b.number).aspects.Get(func() *aspects {
 		out := &aspects{}
 		for i, o := range b.Options {
 			offering := b.Offering(o)

@@ -24,34 +24,6 @@ func bursts(instanceType *cluster.InstanceType) bool {
 	return instanceType.Sustained != 0 && instanceType.Sustained < instanceType.Capacity.CPU
 }
 
-// offersSteady reports whether an option is available now whose instance type neither bursts nor is a last
-// resort.
-func (b *obtainable) offersSteady() bool {
-	for i := b.AvailableNow.Next(0); i >= 0; i = b.AvailableNow.Next(i + 1) {
-		instanceType := b.InstanceType(b.Options[i])
-		if b.Free[b.Options[i].Kind] != nil && !bursts(instanceType) && !instanceType.LastResort {
-			return true
-		}
-	}
-	return false
-}
-
-// recordCredit records the credits of an instance type that has any.
-func (b *instances) recordCredit(k int) {
-	instanceType := b.InstanceTypeAt(k)
-	if !bursts(instanceType) || instanceType.Surplus <= 0 {
-		return
-	}
-	if b.Credits == nil {
-		b.Credits = make([]*credit, len(b.Free))
-	}
-	b.Credits[k] = &credit{
-		whole:   b.Free[k],
-		lasting: b.Free[k][amount.CPU] - int64(instanceType.Capacity.CPU-instanceType.Sustained),
-		price:   float64(instanceType.Surplus) / 1000,
-	}
-}
-
 // creditOf returns the credits of the instance type; nil where it has none.
 func (b *instances) creditOf(kind int) *credit {
 	if b.Credits == nil {

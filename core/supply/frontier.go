@@ -28,14 +28,11 @@ const (
 
 // Frontier returns the options that are worth examining when instances are chosen for many pods together: the Pareto
 // frontier of cost and of what they have of the resources that are asked for, among options of one zone and one way
-// of paying. Of equal options the first one is kept. Options that a limit, a capacity reservation or surplus credits
-// make special are all kept. The set must not be written.
+// of paying, where limits do not tell them apart. Of equal options the first one is kept, and all of those with surplus
+// credits or from a capacity reservation. The set must not be written.
 func (b *Candidate) Frontier(options bitset.Set, asked []bool) bitset.Set {
-	if b.Remaining != nil || b.Parted {
-		return options
-	}
-	key := appendFloats(appendFloats(b.roomsKey(options, asked), b.Price), b.Risk)
-	return *b.ready.keptOf(b.number).frontiers.Get(key, func() *bitset.Set {
+	key := appendFloats(appendFloats(roomsKey(options, asked), b.Price), b.Risk)
+	return *b.frontiers.Get(key, func() *bitset.Set {
 		out := b.newFrontier(options, asked)
 		return &out
 	})
@@ -66,7 +63,10 @@ func (b *Candidate) newFrontier(options bitset.Set, asked []bool) bitset.Set {
 	for _, i := range order {
 		s := sort{b.Offering(b.Options[i]).Zone, ways(i)}
 		front := fronts[s]
-		at := slices.IndexFunc(front, func(o int) bool { return amount.Covers(free[b.Options[o].Kind], free[b.Options[i].Kind]) })
+		kind := b.Options[i].Kind
+		at := slices.IndexFunc(front, func(o int) bool {
+			return amount.Covers(free[b.Options[o].Kind], free[kind]) && b.asModest(b.Options[o].Kind, kind)
+		})
 		if at < 0 {
 			out.Add(i)
 			fronts[s] = append(front, i)

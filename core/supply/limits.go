@@ -99,10 +99,13 @@ func (l *limits) noLarger(a, b quantity.Resources) bool {
 	return true
 }
 
+// limitCostCounts reports whether what instances take of the pool's limits counts as a cost.
+func (b *pricing) limitCostCounts() bool { return b.Remaining != nil && b.Valuation.LimitCost > 0 }
+
 // LimitCost is what counts as the cost of what an instance of the type takes of the pool's limits; see
 // Valuation.LimitCost.
 func (b *pricing) LimitCost(kind int) float64 {
-	if b.Remaining == nil || b.Valuation.LimitCost <= 0 {
+	if !b.limitCostCounts() {
 		return 0
 	}
 	return float64(b.Valuation.LimitCost * b.Remaining.share(b.InstanceTypeAt(kind).Capacity))
@@ -110,7 +113,7 @@ func (b *pricing) LimitCost(kind int) float64 {
 
 // thrifty adds LimitCost to prices.
 func (b *pricing) thrifty(prices []float64) []float64 {
-	if b.Remaining == nil || b.Valuation.LimitCost <= 0 {
+	if !b.limitCostCounts() {
 		return prices
 	}
 	out := slices.Clone(prices)

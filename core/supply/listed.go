@@ -127,13 +127,13 @@ func (b *poolOptions) kindsOf(options bitset.Set, l *Load) []int {
 
 // optionsOf lists the options of an instance type.
 func (b *poolOptions) optionsOf(kind int) []int {
-	if b.ofKind == nil {
-		b.ofKind = make([][]int, len(b.Kinds))
+	return (*b.ready.kept(b.number).ofKind.Get(func() *[][]int {
+		out := make([][]int, len(b.Kinds))
 		for i, o := range b.Options {
-			b.ofKind[o.Kind] = append(b.ofKind[o.Kind], i)
+			out[o.Kind] = append(out[o.Kind], i)
 		}
-	}
-	return b.ofKind[kind]
+		return &out
+	}))[kind]
 }
 
 func (b *obtainable) modest(options bitset.Set) bitset.Set {

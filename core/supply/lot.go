@@ -51,14 +51,17 @@ func AppendSet(text []byte, options bitset.Set) []byte {
 // newLot finds the front: the available options in the order of launching, without those of which an earlier one
 // has at least as much of everything. The option launched first for a pod is always in the front.
 func (b *obtainable) newLot(options bitset.Set) *Lot {
-	l := &Lot{options: options}
-	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		free := b.Free[b.Options[i].Kind]
-		if b.AvailableNow.Has(i) && !slices.ContainsFunc(l.front, func(o int) bool { return amount.Covers(b.Free[b.Options[o].Kind], free) }) {
-			l.front = append(l.front, i)
+	key := AppendSet(AppendSet(nil, options), b.AvailableNow)
+	return &Lot{options: options, front: *b.fronts.Get(key, func() *[]int {
+		var front []int
+		for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+			free := b.Free[b.Options[i].Kind]
+			if b.AvailableNow.Has(i) && !slices.ContainsFunc(front, func(o int) bool { return amount.Covers(b.Free[b.Options[o].Kind], free) }) {
+				front = append(front, i)
+			}
 		}
-	}
-	return l
+		return &front
+	})}
 }
 
 // first finds the first available option in the order of launching that holds

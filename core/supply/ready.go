@@ -3,7 +3,6 @@ package supply
 import (
 	"slices"
 
-	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/parallel"
@@ -15,31 +14,25 @@ import (
 type Ready struct {
 	*feasibility.Ready
 	pools []prepared
-	alike parallel.Once[[]int] // by pool: the first that has the same options
+	alike *parallel.Once[[]int] // by pool: the first that has the same options
 }
 
-// prepared is what is kept of one pool.
+// prepared is what is kept of one pool and, of the first of pools with the same options, for all of them.
 type prepared struct {
 	outset  parallel.Once[outset]
 	aspects parallel.Once[aspects]
-	kept    kept // of this pool and those with the same options
-}
-
-// kept is what is kept of pools with the same options.
-type kept struct {
-	rooms     parallel.Known[roomsTable] // see RoomsAmong
-	frontiers parallel.Known[bitset.Set] // see Frontier
+	ofKind  parallel.Once[[][]int] // see optionsOf
+	common  parallel.Known[common] // by the resources that pods request, and those that the pool limits
 }
 
 // outset is what holds for a pool's options before anything is launched.
 type outset struct {
-	AvailableNow bitset.Set
-	risky        bool // interruptions of some spot offerings are expected
-	limited      bool // only so many instances of some options can be launched
+	risky   bool // interruptions of some spot offerings are expected
+	limited bool // only so many instances of some options can be launched
 }
 
 func outsetOf(p *feasibility.Pool) *outset {
-	out := &outset{AvailableNow: p.Available()}
+	out := &outset{}
 	for _, o := range p.Options {
 		offering := p.Offering(o)
 		out.risky = out.risky || offering.Ranked() > offering.Price
@@ -51,11 +44,17 @@ func outsetOf(p *feasibility.Pool) *outset {
 // Prepare returns the Ready of the snapshot, and of those made from it that share its pools and daemons. It
 // computes nothing before it is asked.
 func Prepare(s *cluster.Snapshot) *Ready {
-	return &Ready{Ready: feasibility.Prepare(s), pools: make([]prepared, len(s.Pools))}
+	return &Ready{Ready: feasibility.Prepare(s), pools: make([]prepared, len(s.Pools)), alike: &parallel.Once[[]int]{}}
 }
 
-// keptOf returns what is kept for the pool; pools with the same options share it.
-func (o *Ready) keptOf(pool int) *kept {
+// WithUsage returns the Ready of pools that differ from those only in what their nodes use of limits. They share what
+// is kept.
+func (o *Ready) WithUsage(pools []cluster.Pool) *Ready {
+	return &Ready{Ready: o.Ready.WithUsage(pools), pools: o.pools, alike: o.alike}
+}
+
+// kept returns what is kept for the pool; pools with the same options share it.
+func (o *Ready) kept(pool int) *prepared {
 	alike := *o.alike.Get(func() *[]int {
 		pools := o.ForPools()
 		out, firsts := make([]int, len(pools)), []int(nil)
@@ -68,12 +67,15 @@ func (o *Ready) keptOf(pool int) *kept {
 		}
 		return &out
 	})
-	return &o.pools[alike[pool]].kept
+	return &o.pools[alike[pool]]
 }
 
-// sameOptions reports whether the options of two pools are the same, by their numbers.
+// sameOptions reports whether two pools have the same options at the same prices, and these leave pods as much.
 func sameOptions(p, q *feasibility.Pool) bool {
-	return p.Catalogue == q.Catalogue && !parted(p) && !parted(q) && slices.Equal(p.Options, q.Options)
+	return p.Catalogue == q.Catalogue && !parted(p) && !parted(q) && p.PerInstance() == q.PerInstance() && slices.Equal(p.Options, q.Options) &&
+		slices.EqualFunc(p.Kinds, q.Kinds, func(x, y feasibility.Space) bool {
+			return x.Of == y.Of && x.Free.Equal(y.Free) && x.Daemons.Equal(y.Daemons)
+		})
 }
 
 // parted reports whether the pool has several of some instance type.

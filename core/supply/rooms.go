@@ -32,27 +32,21 @@ type RoomsTable struct {
 }
 
 // RoomsAmong returns the table for these options and the resources that are asked for. Within one decision most
-// is asked again and again, and for pools with the same options. A pool with limits has a table of its own, since
-// the limits matter too.
+// is asked again and again, and for pools with the same options.
 func (b *obtainable) RoomsAmong(options bitset.Set, asked []bool) *RoomsTable {
-	out := &RoomsTable{of: b, options: options, asked: asked, known: &roomsTable{}}
-	if b.Remaining == nil && !b.Parted {
-		out.known = b.ready.keptOf(b.number).rooms.Get(b.roomsKey(options, asked), func() *roomsTable { return &roomsTable{} })
+	return &RoomsTable{
+		of: b, options: options, asked: asked,
+		known: b.rooms.Get(roomsKey(options, asked), func() *roomsTable { return &roomsTable{} }),
 	}
-	return out
 }
 
-// roomsKey is equal for equal options of pools with the same offerings, and resources that are asked for.
-func (b *obtainable) roomsKey(options bitset.Set, asked []bool) []byte {
-	key := make([]byte, 0, len("false")*len(asked)+8*(1+len(options)+len(b.Free)*(1+len(asked))))
+// roomsKey is equal for equal options and resources that are asked for.
+func roomsKey(options bitset.Set, asked []bool) []byte {
+	var key []byte
 	for _, on := range asked {
 		key = strconv.AppendBool(key, on)
 	}
-	key = AppendSet(append(key, ':'), options)
-	for _, free := range b.Free {
-		key = AppendAmounts(binary.LittleEndian.AppendUint64(key, uint64(len(free))), free)
-	}
-	return key
+	return AppendSet(append(key, ':'), options)
 }
 
 // Of returns how much an instance of the instance type may hold that has so much for pods.

@@ -81,23 +81,28 @@ func (b *instances) roomy(terms []feasibility.Term) []feasibility.Term {
 
 // recordCramped lists the options that leave too little to pods, and those that are too large for the cluster.
 func (b *instances) recordCramped() {
-	add := func(to *bitset.Set, option int) {
-		if *to == nil {
-			*to = bitset.New(len(b.Options))
+	for k := range b.Kinds {
+		if b.Kinds[k].Cramped {
+			b.cramped = b.withKind(b.cramped, k)
 		}
-		to.Add(option)
-	}
-	for i, o := range b.Options {
-		if b.Kinds[o.Kind].Cramped {
-			add(&b.cramped, i)
-		}
-		if b.tooLarge(o.Kind) {
-			add(&b.large, i)
+		if b.tooLarge(k) {
+			b.large = b.withKind(b.large, k)
 		}
 	}
 	if b.large != nil && b.large.Count() == len(b.Options) {
 		b.large = nil // there are no others
 	}
+}
+
+// withKind returns the set with the options of the instance type.
+func (b *instances) withKind(set bitset.Set, kind int) bitset.Set {
+	if set == nil {
+		set = bitset.New(len(b.Options))
+	}
+	for _, i := range b.optionsOf(kind) {
+		set.Add(i)
+	}
+	return set
 }
 
 // tooLarge reports whether instances of the instance type are too large for the cluster. Where the pool may have so

@@ -14,20 +14,15 @@ import (
 // ColumnsOf returns some options of the pool as columns of a linear program. Each time that prices are sought,
 // these are mostly the same few sets, so that their columns are kept.
 func (b *Candidate) ColumnsOf(options bitset.Set) []bound.Column {
-	b.setText = AppendSet(b.setText[:0], options)
-	out, known := b.wares[string(b.setText)]
-	if !known {
-		out = b.newColumns(options)
-		if b.wares == nil || len(b.wares) >= waresMax {
-			b.wares = map[string][]bound.Column{}
-		}
-		b.wares[string(AppendSet(nil, options))] = out
+	if b.limitCostCounts() {
+		return b.newColumns(options)
 	}
-	return out
+	b.setText = AppendSet(b.setText[:0], options)
+	return *b.columns.Get(b.setText, func() *columns {
+		out := b.newColumns(options)
+		return &out
+	})
 }
-
-// waresMax is for how many sets of options the columns are kept.
-const waresMax = 64
 
 // newColumns leaves out a column that has no more of anything than another one that costs no more: it is not
 // needed, whatever is asked for.
@@ -80,7 +75,7 @@ func (b *Candidate) Value() {
 
 // TakeYields takes costs and yields from a pool that has the same.
 func (b *Candidate) TakeYields(like *Candidate) {
-	b.Price, b.Cost, b.Risk, b.Lasting, b.alike, b.Yield, b.ByYield = like.Price, like.Cost, like.Risk, like.Lasting, like.alike, like.Yield, like.ByYield
+	b.prices, b.Yield, b.ByYield = like.prices, like.Yield, like.ByYield
 	b.borrowed = like != b
 }
 
@@ -92,7 +87,6 @@ func (b *pricing) SetYields() {
 	}
 	if !b.Lasting {
 		b.reckon(worth)
-		b.alike = b.classes()
 	}
 	yields := make([]float64, len(b.alike)) // by class
 	for at, class := range b.alike {
@@ -108,9 +102,25 @@ func (b *pricing) SetYields() {
 
 // reckon sets what options cost, and what counts when they are compared.
 func (b *pricing) reckon(worth []float64) {
+	if b.limitCostCounts() {
+		b.prices = b.pricesBy(worth)
+		return
+	}
+	b.prices = *b.common.prices.Get(func() *prices {
+		out := b.pricesBy(worth)
+		return &out
+	})
+	if !b.Lasting {
+		b.prices = b.pricesBy(worth)
+	}
+}
+
+func (b *pricing) pricesBy(worth []float64) prices {
 	b.Price = b.costs(worth)
 	b.Risk = b.risks(worth)
 	b.Cost = b.withRisk(b.thrifty(b.Price))
+	b.alike = b.classes()
+	return b.prices
 }
 
 // classes lists the options that are of one instance type and cost the same, such as
@@ -233,7 +243,7 @@ func (b *obtainable) Steady() bool { return b.Whole == nil && b.Credits == nil &
 
 // OffersAs reports whether two pools have the same options at the same prices, apart from limits and credits.
 func (b *Candidate) OffersAs(other *Candidate) bool {
-	return b.Catalogue == other.Catalogue && b.PerInstance() == other.PerInstance() && !b.Parted && !other.Parted &&
+	return !b.Parted && b.common == other.common || b.Catalogue == other.Catalogue && b.PerInstance() == other.PerInstance() && !b.Parted && !other.Parted &&
 		slices.Equal(b.Options, other.Options) && slices.EqualFunc(b.Free, other.Free, func(x, y []int64) bool { return (x == nil) == (y == nil) && slices.Equal(x, y) })
 }
 
