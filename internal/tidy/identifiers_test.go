@@ -27,7 +27,7 @@ var ofYouth = []Refused{
 	{Forms: []string{"nobody", "somebody", "whoever"}, Say: "none, any, the caller", Most: 1},
 	{Forms: []string{"tell", "tells", "told"}, Say: "report, record, say", Most: 1},
 	{Forms: []string{"anew", "heed", "pretend", "patience", "lineage", "thrift", "goods"}, Say: "again, follow, emulated, timeout, index, cost, offerings", Most: 2},
-	{Forms: []string{"machine", "machines"}, Say: "instance; the lab alone has machines", Most: 48},
+	{Forms: []string{"machine", "machines"}, Say: "instance; the lab alone has machines", Most: 47},
 }
 
 func TestIdentifiersComeToSpeakTheWordsOfTheField(t *testing.T) {

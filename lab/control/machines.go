@@ -84,7 +84,7 @@ func handleMachines(mux *http.ServeMux, l machines) {
 // Machines returns the instances whose instance ID or node name match.
 func (c *Client) Machines(ctx context.Context, pattern string) (found []Machine, err error) {
 	if err := c.orders.Ask(ctx, pathMachines+"?match="+url.QueryEscape(pattern), &found); err != nil {
-		return nil, fmt.Errorf("ask for machines: %w", err)
+		return nil, fmt.Errorf("ask for instances: %w", err)
 	}
 	return found, nil
 }

@@ -47,7 +47,7 @@ func (d Directory) Load(name string, value any) (bool, error) {
 		return false, fmt.Errorf("read %s: %w", name, err)
 	}
 	if err := json.Unmarshal(content, value); err != nil {
-		return false, fmt.Errorf("read %s: %w; remove %s to begin anew", name, err, d.root)
+		return false, fmt.Errorf("read %s: %w; remove %s to start again", name, err, d.root)
 	}
 	return true, nil
 }

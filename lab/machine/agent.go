@@ -73,7 +73,7 @@ func (a *agent) run(ctx context.Context) {
 		return
 	}
 	if a.reported.neverReady {
-		a.console.printf("kubelet: cni plugin not initialized: this machine was told never to be ready")
+		a.console.printf("kubelet: cni plugin not initialized: the lab keeps this node NotReady")
 	} else if !a.becomeReady(ctx, node) {
 		return
 	}

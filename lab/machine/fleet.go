@@ -132,12 +132,12 @@ func (f *Fleet) boot(ctx context.Context, m *machine, i Instance) {
 	plan, err := f.prepare(i)
 	if err != nil {
 		m.console.printf("%v", err)
-		log.Warn("machine will never join the cluster", "error", err)
+		log.Warn("instance will never join the cluster", "error", err)
 		return
 	}
 	if reported.neverRegister {
-		m.console.printf("kernel panic - not syncing: this machine was told never to register")
-		log.Info("machine was told never to register")
+		m.console.printf("kernel panic - not syncing: the lab keeps this instance from registering")
+		log.Info("the lab keeps this instance from registering")
 		return
 	}
 	if pause.For(ctx, i.NodeDelay+reported.bootAfter) != nil {
@@ -252,7 +252,7 @@ func (f *Fleet) Restart(id string) error {
 	defer f.mu.Unlock()
 	m := f.machines[id]
 	if m == nil || m.powerOff == nil {
-		return fmt.Errorf("machine %s does not run", id)
+		return fmt.Errorf("instance %s does not run", id)
 	}
 	m.powerOff()
 	m.node = nil
@@ -265,7 +265,7 @@ func (f *Fleet) agent(id string) (*agent, error) {
 	defer f.mu.Unlock()
 	m := f.machines[id]
 	if m == nil || m.node == nil {
-		return nil, fmt.Errorf("machine %s has no kubelet running", id)
+		return nil, fmt.Errorf("instance %s has no kubelet running", id)
 	}
 	return m.node, nil
 }

@@ -283,8 +283,8 @@ func TestMachineNeverJoins(t *testing.T) {
 		"its labels are not allowed":          {data("karpenter.sh/nodepool", "kubernetes.io/role"), "kubernetes.io/role"},
 		"its reserved memory is no quantity":  {data("maxPods: 29", "kubeReserved: {memory: lots}"), "lots"},
 		"its role is not mapped":              {func(i *machine.Instance) { i.Role = "Stranger" }, "role Stranger is not mapped"},
-		"its tags say so":                     {tag(machine.TagNeverRegister, "true"), "told never to register"},
-		"the cloud drew so":                   {func(i *machine.Instance) { i.NeverRegisters = true }, "told never to register"},
+		"its tags say so":                     {tag(machine.TagNeverRegister, "true"), "keeps this instance from registering"},
+		"the cloud drew so":                   {func(i *machine.Instance) { i.NeverRegisters = true }, "keeps this instance from registering"},
 		"nobody knows what hardware it is of": {func(i *machine.Instance) { i.Type = "x9.huge" }, "no such type"},
 	}
 	for what, tt := range tests {
@@ -419,7 +419,7 @@ func TestOrdersForATypeToCome(t *testing.T) {
 		l.Handle(instance())
 		pass(time.Hour)
 		if l.node() != nil {
-			t.Error("a machine joined that was told never to")
+			t.Error("an instance joined that the lab keeps from registering")
 		}
 		order(nil)
 		if err := l.Restart("i-1"); err != nil {

@@ -41,7 +41,7 @@ func ordersOf(i Instance) orders {
 	if kind, status, ok := strings.Cut(i.Tags[TagCondition], "="); ok {
 		o.condition = &corev1.NodeCondition{
 			Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status),
-			Reason: "ToldSo", Message: "the lab told this machine to report so",
+			Reason: "SetInLab", Message: "condition set in the lab",
 		}
 	}
 	return o

@@ -45,7 +45,7 @@ func readPair(dir, name string) (Pair, error) {
 func parseCertificate(content []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(content)
 	if block == nil || block.Type != certificateBlock {
-		return nil, errors.New("no certificate in PEM data: remove the lab's directory to begin anew")
+		return nil, errors.New("no certificate in PEM data: remove the lab's directory to start again")
 	}
 	return x509.ParseCertificate(block.Bytes)
 }
@@ -53,7 +53,7 @@ func parseCertificate(content []byte) (*x509.Certificate, error) {
 func parseKey(content []byte) (*ecdsa.PrivateKey, error) {
 	block, _ := pem.Decode(content)
 	if block == nil || block.Type != keyBlock {
-		return nil, errors.New("no private key in PEM data: remove the lab's directory to begin anew")
+		return nil, errors.New("no private key in PEM data: remove the lab's directory to start again")
 	}
 	return x509.ParseECPrivateKey(block.Bytes)
 }

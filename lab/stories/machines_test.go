@@ -155,7 +155,7 @@ func (s *story) doesNotJoin() {
 	s.account("unmap-role", role)
 	instance := launch(s.T, s.dir)
 	s.terminates(instance)
-	s.awaitConsole(*instance.InstanceId, "told never to register")
+	s.awaitConsole(*instance.InstanceId, "keeps this instance from registering")
 	s.report("next", "m5.*", "--mend")
 	s.report("reboot", *instance.InstanceId)
 	s.awaitConsole(*instance.InstanceId, "role "+role+" is not mapped")

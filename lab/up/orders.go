@@ -22,7 +22,7 @@ func (l *Lab) Machines(pattern string) ([]control.Machine, error) {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no machine runs whose instance or node is %s: see `daemok lab machine list`", pattern)
+		return nil, fmt.Errorf("no running instance has the ID or node name %s: see `daemok lab machine list`", pattern)
 	}
 	var all []control.Machine
 	for _, m := range found {
@@ -63,7 +63,7 @@ func act(f *machine.Fleet, id string, order control.Act) error {
 	case control.Report:
 		return report(f, id, order.Condition)
 	}
-	return fmt.Errorf("nothing called %q can be done to a machine", order.Deed)
+	return fmt.Errorf("unknown action %q on an instance", order.Deed)
 }
 
 func report(f *machine.Fleet, id string, c control.Condition) error {

@@ -79,7 +79,7 @@ func (l *Lab) start(ctx context.Context) error {
 		{"start cloud", l.startCloud},
 		{"start control plane", l.startCluster},
 		{"prepare for pods", l.startContainers},
-		{"start machines", l.startMachines},
+		{"start instances", l.startMachines},
 		{"set up cluster", l.setUpCluster},
 		{"start controller", l.startProduct},
 	} {

@@ -12,31 +12,31 @@ var catalogueTests = []conformance{
 	{"answers are sorted", func(t *testing.T, b *bench) {
 		c := b.kinds(t)
 		if len(c.InstanceTypes) == 0 || c.Revision == 0 {
-			t.Fatalf("%d kinds at revision %d; want some, at a revision that is not 0", len(c.InstanceTypes), c.Revision)
+			t.Fatalf("%d instance types at revision %d; want some, at a revision that is not 0", len(c.InstanceTypes), c.Revision)
 		}
 		if !instanceTypesInOrder(c.InstanceTypes) {
-			t.Error("kinds are not sorted by name")
+			t.Error("instance types are not sorted by name")
 		}
 		for _, k := range c.InstanceTypes {
 			if !offeringsInOrder(k.Offerings) {
-				t.Errorf("offers of %s are not sorted by zone and option: %+v", k.Name, k.Offerings)
+				t.Errorf("offerings of %s are not sorted by zone and capacity type: %+v", k.Name, k.Offerings)
 			}
 		}
 	}},
-	{"kinds say what they hold and how their nodes are labelled", func(t *testing.T, b *bench) {
+	{"instance types have capacity, allocatable and labels", func(t *testing.T, b *bench) {
 		for _, k := range b.kinds(t).InstanceTypes {
 			if name, _ := k.Labels.Get(cluster.LabelInstanceType); name != k.Name {
-				t.Errorf("%s carries the label %s=%s", k.Name, cluster.LabelInstanceType, name)
+				t.Errorf("%s has the label %s=%s", k.Name, cluster.LabelInstanceType, name)
 			}
 			if k.Capacity.CPU <= 0 || k.Capacity.Memory <= 0 || k.Capacity.Pods <= 0 {
-				t.Errorf("%s holds %v", k.Name, k.Capacity)
+				t.Errorf("%s has capacity %v", k.Name, k.Capacity)
 			}
 			if !k.Allocatable.FitsIn(k.Capacity) {
-				t.Errorf("%s has %v for pods of %v in all", k.Name, k.Allocatable, k.Capacity)
+				t.Errorf("%s has allocatable %v of capacity %v", k.Name, k.Allocatable, k.Capacity)
 			}
 		}
 	}},
-	{"offers are labelled, and priced where they are available", func(t *testing.T, b *bench) {
+	{"offerings have labels, and prices where they are available", func(t *testing.T, b *bench) {
 		for _, k := range b.kinds(t).InstanceTypes {
 			for _, o := range k.Offerings {
 				zone, _ := o.Labels.Get(cluster.LabelZone)
@@ -50,7 +50,7 @@ var catalogueTests = []conformance{
 			}
 		}
 	}},
-	{"dedicated machines are offered beside the usual, and cost no less", func(t *testing.T, b *bench) {
+	{"dedicated offerings exist beside the usual, and cost no less", func(t *testing.T, b *bench) {
 		special := 0
 		for _, k := range b.kinds(t).InstanceTypes {
 			for _, o := range k.Offerings {
@@ -60,12 +60,12 @@ var catalogueTests = []conformance{
 				special++
 				usual := find(t, b.kinds(t), cloud.OfferingChoice{Kind: k.Name, Zone: o.Zone, Option: o.Option})
 				if value, known := o.Labels.Get(o.Unless.Key); value == o.Unless.Value || !known || !usual.Asked(nil) || o.Price < usual.Price {
-					t.Errorf("%s is offered as %+v to who rules %s=%s out, to others as %+v", k.Name, o, o.Unless.Key, o.Unless.Value, usual)
+					t.Errorf("%s is offered as %+v where %s=%s is excluded, otherwise as %+v", k.Name, o, o.Unless.Key, o.Unless.Value, usual)
 				}
 			}
 		}
 		if special == 0 && b.Dedicated {
-			t.Error("no machines of dedicated tenancy are offered")
+			t.Error("no offering has dedicated tenancy")
 		}
 	}},
 	{"nothing changed, same revision", func(t *testing.T, b *bench) {
@@ -73,12 +73,12 @@ var catalogueTests = []conformance{
 			t.Errorf("revision %d became %d though nothing happened", first.Revision, second.Revision)
 		}
 	}},
-	{"a shortage is remembered", func(t *testing.T, b *bench) {
+	{"insufficient capacity makes an offering unavailable", func(t *testing.T, b *bench) {
 		before, offering := b.kinds(t), b.offerings(t, cluster.OnDemand, 1)[0]
 		shortOf(t, b, offering)
 		after := b.kinds(t)
 		if find(t, after, offering).Available {
-			t.Errorf("%s in %s was short and is still shown as available", offering.Kind, offering.Zone)
+			t.Errorf("%s in %s had insufficient capacity and is still available", offering.Kind, offering.Zone)
 		}
 		if after.Revision == before.Revision {
 			t.Errorf("availability changed and the revision is still %d", after.Revision)
@@ -87,15 +87,15 @@ var catalogueTests = []conformance{
 			t.Error("the earlier answer was written; answers are shared and immutable")
 		}
 	}},
-	{"a shortage is forgotten after a while", func(t *testing.T, b *bench) {
+	{"an unavailable offering becomes available again after a while", func(t *testing.T, b *bench) {
 		if b.ShortageFor == 0 {
-			t.Skip("the subject does not say how long it remembers")
+			t.Skip("the subject does not say how long offerings stay unavailable")
 		}
 		offering := b.offerings(t, cluster.OnDemand, 1)[0]
 		shortOf(t, b, offering)
 		b.Advance(b.ShortageFor)
 		if !find(t, b.kinds(t), offering).Available {
-			t.Errorf("%s in %s is still shown as sold out after %v", offering.Kind, offering.Zone, b.ShortageFor)
+			t.Errorf("%s in %s is still unavailable after %v", offering.Kind, offering.Zone, b.ShortageFor)
 		}
 	}},
 	{"a new price is a new revision", func(t *testing.T, b *bench) {
@@ -106,7 +106,7 @@ var catalogueTests = []conformance{
 		b.SetPrice(offering, 2*offering.Priority)
 		after := b.kinds(t)
 		if got := float64(find(t, after, offering).Price) / 1e6; got < 1.9*offering.Priority || got > 2.1*offering.Priority {
-			t.Errorf("the offer costs %v, want twice %v", got, offering.Priority)
+			t.Errorf("the offering costs %v, want twice %v", got, offering.Priority)
 		}
 		if after.Revision == before.Revision {
 			t.Errorf("a price changed and the revision is still %d", after.Revision)
@@ -114,12 +114,12 @@ var catalogueTests = []conformance{
 	}},
 }
 
-// shortOf offers an offering out and tries to launch it.
+// shortOf leaves an offering without capacity and tries to launch it.
 func shortOf(t *testing.T, b *bench, offering cloud.OfferingChoice) {
 	t.Helper()
 	b.exhaust(t, offering, 0)
 	_, err := b.Instances.Launch(t.Context(), b.request(1, offering))
 	if _, short := errors.AsType[*cloud.NoCapacityError](err); !short {
-		t.Fatalf("Launch of a sold-out offer = %v, want *NoCapacityError", err)
+		t.Fatalf("Launch from an offering without capacity = %v, want *NoCapacityError", err)
 	}
 }

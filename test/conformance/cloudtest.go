@@ -38,7 +38,7 @@ type Subject struct {
 	// have as their Capacity reservation; EndReservation cancels that. Optional.
 	Reserve        func(kind, zone string, n int) (reservedCapacity string)
 	EndReservation func(reservedCapacity string)
-	// Ended tells Notices that an instance has ended, where the cloud does not do so by
+	// Ended sends the message that an instance has terminated, where the cloud does not do so by
 	// itself. Optional.
 	Ended func(instanceID string)
 	// Interrupt makes the cloud take a spot instance back. Optional.
@@ -46,8 +46,8 @@ type Subject struct {
 
 	LagMax      time.Duration // after it, a new instance and its tags are seen by all calls
 	EndMax      time.Duration // after it, an instance terminated is terminated
-	ShortageFor time.Duration // how long a shortage is remembered; optional
-	RedeliverIn time.Duration // how soon a notice comes again that is not done; optional
+	ShortageFor time.Duration // how long an offering without capacity stays unavailable; optional
+	RedeliverIn time.Duration // how soon a message comes again that is not acknowledged; optional
 }
 
 // Run tests a provider. Open is called once a test and returns a fresh one,
@@ -56,7 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for _, group := range []struct {
 		name  string
 		tests []conformance
-	}{{"catalogue", catalogueTests}, {"launch", launchTests}, {"reserved", reservedTests}, {"machines", instanceTests}, {"notices", interruptionMessageTests}} {
+	}{{"catalogue", catalogueTests}, {"launch", launchTests}, {"reserved", reservedTests}, {"instances", instanceTests}, {"interruptions", interruptionMessageTests}} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.tests {
 				t.Run(c.name, func(t *testing.T) { c.test(t, &bench{Subject: open(t)}) })
@@ -71,7 +71,7 @@ type conformance struct {
 	test func(t *testing.T, b *bench)
 }
 
-// bench is a subject with what the tests do to it again and again.
+// bench is a subject with what the tests do to it repeatedly.
 type bench struct {
 	Subject
 	requests atomic.Int64
@@ -87,7 +87,7 @@ func (b *bench) kinds(t *testing.T) *cluster.Catalogue {
 	return c
 }
 
-// offerings picks n offers of one capacity type, each of another kind or zone,
+// offerings picks n offerings of one capacity type, each of another instance type or zone,
 // the cheapest first.
 func (b *bench) offerings(t *testing.T, option cluster.Option, n int) []cloud.OfferingChoice {
 	t.Helper()
@@ -100,13 +100,13 @@ func (b *bench) offerings(t *testing.T, option cluster.Option, n int) []cloud.Of
 		}
 	}
 	if len(out) < n {
-		t.Fatalf("the catalogue has %d %s offers, the test needs %d", len(out), option, n)
+		t.Fatalf("the catalogue has %d %s offerings, the test needs %d", len(out), option, n)
 	}
 	byPrice(out)
 	return out[:n]
 }
 
-// request asks for count instances of the given offers, under a token and a
+// request asks for count instances of the given offerings, under a token and a
 // batch of its own.
 func (b *bench) request(count int, offerings ...cloud.OfferingChoice) cloud.LaunchRequest {
 	n := b.requests.Add(1)
@@ -124,16 +124,16 @@ func (b *bench) launch(t *testing.T, r cloud.LaunchRequest) []cloud.Instance {
 		t.Fatalf("Launch(%d of %v): %v", r.Count, r.Options, err)
 	}
 	if len(got) != r.Count {
-		t.Fatalf("Launch(%d) returned %d machines and no error", r.Count, len(got))
+		t.Fatalf("Launch(%d) returned %d instances and no error", r.Count, len(got))
 	}
 	return got
 }
 
-// exhaust leaves n instances of an offering, where the cloud can be told to.
+// exhaust leaves n instances of an offering, where the subject can do so.
 func (b *bench) exhaust(t *testing.T, o cloud.OfferingChoice, n int) {
 	t.Helper()
 	if b.Exhaust == nil {
-		t.Skip("the subject cannot be made to run short")
+		t.Skip("the subject's capacity cannot be changed")
 	}
 	b.Exhaust(o, n)
 }

@@ -28,7 +28,7 @@ func ids(instances []cloud.Instance) []string {
 func sameIDs(t *testing.T, what string, got []cloud.Instance, want []string) {
 	t.Helper()
 	if !slices.Equal(ids(got), want) {
-		t.Errorf("%s: machines %v, want %v", what, ids(got), want)
+		t.Errorf("%s: instances %v, want %v", what, ids(got), want)
 	}
 }
 

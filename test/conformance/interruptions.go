@@ -29,27 +29,27 @@ var interruptionMessageTests = []conformance{
 			t.Errorf("Next still waits %v after its context was cancelled", timeout)
 		}
 	}},
-	{"an interruption is told", func(t *testing.T, b *bench) {
+	{"an interruption sends a message", func(t *testing.T, b *bench) {
 		n := b.interrupted(t, b.spot(t))
 		if n.ID == "" || n.At.IsZero() || !n.EndsAt.After(n.At) || n.Count != 1 {
-			t.Errorf("notice = %+v; want an ID, a moment, a later end, and that it came once", n)
+			t.Errorf("message = %+v; want an ID, a moment, a later end, and count 1", n)
 		}
 		if err := b.InterruptionMessages.Done(t.Context(), n); err != nil {
 			t.Errorf("Done: %v", err)
 		}
 	}},
-	{"a notice that is not done comes again", func(t *testing.T, b *bench) {
+	{"a message that is not acknowledged comes again", func(t *testing.T, b *bench) {
 		if b.RedeliverIn == 0 {
-			t.Skip("the subject does not say when notices come again")
+			t.Skip("the subject does not say when messages come again")
 		}
 		id := b.spot(t)
 		b.interrupted(t, id)
 		b.Advance(b.RedeliverIn)
 		if again := b.await(t, cloud.Interrupted, id, nil); again.InstanceID != id || again.Count != 2 {
-			t.Errorf("notice = %+v, want that of %s a second time", again, id)
+			t.Errorf("message = %+v, want that of %s a second time", again, id)
 		}
 	}},
-	{"a notice that is done does not come again", func(t *testing.T, b *bench) {
+	{"an acknowledged message does not come again", func(t *testing.T, b *bench) {
 		first, second := b.spot(t), b.spot(t)
 		n := b.interrupted(t, first)
 		if err := b.InterruptionMessages.Done(t.Context(), n); err != nil {
@@ -59,11 +59,11 @@ var interruptionMessageTests = []conformance{
 		b.Interrupt(second)
 		b.await(t, cloud.Interrupted, second, func(other cloud.InterruptionMessage) {
 			if other.ID == n.ID {
-				t.Errorf("notice %s came again", n.ID)
+				t.Errorf("message %s came again", n.ID)
 			}
 		})
 	}},
-	{"several notices are acknowledged together", func(t *testing.T, b *bench) {
+	{"several messages are acknowledged together", func(t *testing.T, b *bench) {
 		first, second := b.interrupted(t, b.spot(t)), b.interrupted(t, b.spot(t))
 		if err := b.InterruptionMessages.Done(t.Context(), first, second); err != nil {
 			t.Fatalf("Done: %v", err)
@@ -73,11 +73,11 @@ var interruptionMessageTests = []conformance{
 		b.Interrupt(third)
 		b.await(t, cloud.Interrupted, third, func(other cloud.InterruptionMessage) {
 			if other.ID == first.ID || other.ID == second.ID {
-				t.Errorf("notice %s came again", other.ID)
+				t.Errorf("message %s came again", other.ID)
 			}
 		})
 	}},
-	{"the end of a machine is told", func(t *testing.T, b *bench) {
+	{"the termination of an instance sends a message", func(t *testing.T, b *bench) {
 		id := b.spot(t)
 		terminate(t, b.Instances, []string{id}, nil)
 		if b.Ended != nil {
@@ -91,7 +91,7 @@ var interruptionMessageTests = []conformance{
 func needInterruptionMessages(t *testing.T, b *bench) {
 	t.Helper()
 	if b.InterruptionMessages == nil || b.Interrupt == nil {
-		t.Skip("the subject has no notices")
+		t.Skip("the subject has no interruption messages")
 	}
 }
 
@@ -110,7 +110,7 @@ func (b *bench) interrupted(t *testing.T, id string) cloud.InterruptionMessage {
 	return b.await(t, cloud.Interrupted, id, nil)
 }
 
-// await reads notices until the one wanted comes, acknowledging the others,
+// await reads messages until the one wanted comes, acknowledging the others,
 // which it shows to see. It gives up after a bounded number of answers.
 func (b *bench) await(t *testing.T, kind cloud.InterruptionMessageKind, instanceID string, see func(cloud.InterruptionMessage)) cloud.InterruptionMessage {
 	t.Helper()
@@ -127,17 +127,17 @@ func (b *bench) await(t *testing.T, kind cloud.InterruptionMessageKind, instance
 			}
 		}
 	}
-	t.Fatalf("no notice %s of %s among many", kind, instanceID)
+	t.Fatalf("no message %s of %s among many", kind, instanceID)
 	return cloud.InterruptionMessage{}
 }
 
-// deliverIn is more than a cloud takes to pass a notice on.
+// deliverIn is more than a cloud takes to deliver a message.
 const deliverIn = 3 * time.Second
 
 // timeout is how long the tests themselves wait for an answer.
 const timeout = 30 * time.Second
 
-// next waits for notices while a little of the cloud's time passes.
+// next waits for messages while a little of the cloud's time passes.
 func (b *bench) next(t *testing.T) []cloud.InterruptionMessage {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)

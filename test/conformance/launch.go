@@ -11,7 +11,7 @@ import (
 )
 
 var launchTests = []conformance{
-	{"machines come from the offers, sorted", func(t *testing.T, b *bench) {
+	{"instances come from the requested offerings, sorted", func(t *testing.T, b *bench) {
 		r := b.request(3, b.offerings(t, cluster.OnDemand, 2)...)
 		got := b.launch(t, r)
 		if !slices.IsSorted(ids(got)) || len(slices.Compact(ids(got))) != 3 {
@@ -22,21 +22,21 @@ var launchTests = []conformance{
 				t.Errorf("%s %s in %s was not asked for", m.Option, m.Kind, m.Zone)
 			}
 			if m.ProviderID == "" {
-				t.Errorf("machine %s has no provider ID", m.ID)
+				t.Errorf("instance %s has no provider ID", m.ID)
 			}
 		}
 	}},
-	{"spot machines are spot machines", func(t *testing.T, b *bench) {
+	{"spot instances have the capacity type spot", func(t *testing.T, b *bench) {
 		offering := b.offerings(t, cluster.Spot, 1)[0]
 		got := b.launch(t, b.request(1, offering))
 		listed := b.list(t, cloud.Filter{IDs: ids(got)})
 		if len(listed) != 1 || !isOf(got[0], offering) || !isOf(listed[0], offering) {
-			t.Errorf("bought %+v and listed %+v, want %+v", got, listed, offering)
+			t.Errorf("launched %+v and listed %+v, want %+v", got, listed, offering)
 		}
 	}},
-	{"dedicated machines are for who asks for them", func(t *testing.T, b *bench) {
+	{"dedicated instances are launched only when requested", func(t *testing.T, b *bench) {
 		if !b.Dedicated {
-			t.Skip("the subject buys no dedicated machines")
+			t.Skip("the subject launches no dedicated instances")
 		}
 		usual := b.offerings(t, cluster.OnDemand, 1)[0]
 		alone := usual
@@ -45,17 +45,17 @@ var launchTests = []conformance{
 			got := b.launch(t, b.request(1, o))
 			listed := b.list(t, cloud.Filter{IDs: ids(got)})
 			if len(listed) != 1 || got[0].Dedicated != o.Dedicated || listed[0].Dedicated != o.Dedicated {
-				t.Errorf("bought %+v and listed %+v, want %+v", got, listed, o)
+				t.Errorf("launched %+v and listed %+v, want %+v", got, listed, o)
 			}
 		}
 	}},
-	{"an equal token buys nothing twice", func(t *testing.T, b *bench) {
+	{"an equal token launches once", func(t *testing.T, b *bench) {
 		r := b.request(2, b.offerings(t, cluster.OnDemand, 2)...)
 		first := b.launch(t, r)
 		sameIDs(t, "the second answer", b.launch(t, r), ids(first))
 		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(first))
 	}},
-	{"an equal token used at once by several buys nothing twice", func(t *testing.T, b *bench) {
+	{"an equal token in concurrent requests launches once", func(t *testing.T, b *bench) {
 		r := b.request(1, b.offerings(t, cluster.OnDemand, 1)...)
 		var wait sync.WaitGroup
 		for range 4 {
@@ -67,7 +67,7 @@ var launchTests = []conformance{
 		}
 		wait.Wait()
 		if got := b.list(t, cloud.Filter{Batch: r.Batch}); len(got) != 1 {
-			t.Errorf("four equal launches bought %v", ids(got))
+			t.Errorf("four equal requests launched %v", ids(got))
 		}
 	}},
 	{"an equal token with other parameters is refused", func(t *testing.T, b *bench) {
@@ -80,23 +80,23 @@ var launchTests = []conformance{
 		}
 		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(first))
 	}},
-	{"equal requests under two tokens buy twice", func(t *testing.T, b *bench) {
+	{"equal requests under two tokens launch twice", func(t *testing.T, b *bench) {
 		offerings := b.offerings(t, cluster.OnDemand, 1)
 		first, second := b.launch(t, b.request(1, offerings...)), b.launch(t, b.request(1, offerings...))
 		if first[0].ID == second[0].ID {
-			t.Errorf("two launches bought one machine %s", first[0].ID)
+			t.Errorf("two launches returned the same instance %s", first[0].ID)
 		}
 	}},
-	{"what one offer lacks comes from the next", func(t *testing.T, b *bench) {
+	{"the next offering serves what one has no capacity for", func(t *testing.T, b *bench) {
 		offerings := b.offerings(t, cluster.OnDemand, 2)
 		b.exhaust(t, offerings[0], 0)
 		for _, m := range b.launch(t, b.request(2, offerings...)) {
 			if !isOf(m, offerings[1]) {
-				t.Errorf("%s %s in %s came from an offer that was sold out", m.ID, m.Kind, m.Zone)
+				t.Errorf("%s %s in %s came from an offering without capacity", m.ID, m.Kind, m.Zone)
 			}
 		}
 	}},
-	{"preparing buys nothing, and a launch works after it", func(t *testing.T, b *bench) {
+	{"Prepare launches nothing, and a launch works after it", func(t *testing.T, b *bench) {
 		r := b.request(2, b.offerings(t, cluster.OnDemand, 2)...)
 		hint := r
 		hint.Token, hint.Batch, hint.Count = "", "", 0
@@ -106,12 +106,12 @@ var launchTests = []conformance{
 			}
 		}
 		if got := b.list(t, cloud.Filter{}); len(got) != 0 {
-			t.Fatalf("Prepare bought %v", ids(got))
+			t.Fatalf("Prepare launched %v", ids(got))
 		}
 		launched := ids(b.launch(t, r))
 		sameIDs(t, "what there is after the launch", b.list(t, cloud.Filter{}), launched)
 	}},
-	{"too few is an answer with what there was", func(t *testing.T, b *bench) {
+	{"a launch of too few returns those with an error", func(t *testing.T, b *bench) {
 		offering := b.offerings(t, cluster.OnDemand, 1)[0]
 		b.exhaust(t, offering, 1)
 		r := b.request(3, offering)
@@ -121,11 +121,11 @@ var launchTests = []conformance{
 			t.Errorf("Launch(3) with 1 left = %v, want *NoCapacityError naming %+v", err, offering)
 		}
 		if len(got) != 1 {
-			t.Fatalf("Launch(3) with 1 left returned %d machines", len(got))
+			t.Fatalf("Launch(3) with 1 left returned %d instances", len(got))
 		}
 		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(got))
 	}},
-	{"a shortage is the answer to its token, whatever is there later", func(t *testing.T, b *bench) {
+	{"a token keeps its answer of insufficient capacity", func(t *testing.T, b *bench) {
 		offering := b.offerings(t, cluster.OnDemand, 1)[0]
 		b.exhaust(t, offering, 1)
 		r := b.request(3, offering)
@@ -138,7 +138,7 @@ var launchTests = []conformance{
 		sameIDs(t, "the second answer", again, ids(first))
 		sameIDs(t, "what the batch has", b.list(t, cloud.Filter{Batch: r.Batch}), ids(first))
 	}},
-	{"none at all names every offer, in the order asked", func(t *testing.T, b *bench) {
+	{"the error names every offering, in the requested order", func(t *testing.T, b *bench) {
 		offerings := b.offerings(t, cluster.Spot, 3)
 		for _, o := range offerings {
 			b.exhaust(t, o, 0)
@@ -146,11 +146,11 @@ var launchTests = []conformance{
 		got, err := b.Instances.Launch(t.Context(), b.request(1, offerings...))
 		short, ok := errors.AsType[*cloud.NoCapacityError](err)
 		if !ok || len(got) != 0 || len(short.Offerings) != 3 {
-			t.Fatalf("Launch = %v, %v; want nothing and *NoCapacityError naming three offers", ids(got), err)
+			t.Fatalf("Launch = %v, %v; want nothing and *NoCapacityError naming three offerings", ids(got), err)
 		}
 		for i, o := range offerings {
 			if short.Offerings[i].Kind != o.Kind || short.Offerings[i].Zone != o.Zone {
-				t.Errorf("offer %d of the error is %+v, want %+v", i, short.Offerings[i], o)
+				t.Errorf("offering %d of the error is %+v, want %+v", i, short.Offerings[i], o)
 			}
 		}
 	}},

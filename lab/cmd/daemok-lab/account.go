@@ -129,7 +129,7 @@ as InternalError: the next one, or as the flags say. It lasts until all have
 failed, --end, or until the lab ends.`,
 		Example: `  daemok lab fault CreateFleet InternalError --nth 3
   daemok lab fault DescribeInstances Unavailable --share 0.2 --all
-  daemok lab fault CreateFleet InternalError --lost   # it buys, and the answer is lost`,
+  daemok lab fault CreateFleet InternalError --lost   # EC2 launches, and its answer is lost`,
 		Args: cobra.RangeArgs(1, 2),
 	}, func(ctx context.Context, aws *control.Client, args []string) (string, error) {
 		order.Action = args[0]
@@ -178,7 +178,7 @@ folder too. Nodes that have no instance in AWS stay.`,
 		if order.End {
 			how = "is there again"
 		}
-		return fmt.Sprintf("%s %s, with %d machines", order.Zone, how, instances), err
+		return fmt.Sprintf("%s %s, with %d instances", order.Zone, how, instances), err
 	})
 	cmd.Flags().BoolVar(&order.End, "end", false, "end the outage")
 	return cmd

@@ -115,7 +115,7 @@ func callsCommand(folder *string) *cobra.Command {
 				for _, action := range slices.Sorted(maps.Keys(s.Calls)) {
 					fmt.Printf("%6d %s\n", s.Calls[action], action)
 				}
-				fmt.Printf("lab: %d machines, $%.4f so far\n", s.Instances, s.CostUSD)
+				fmt.Printf("lab: %d instances, $%.4f so far\n", s.Instances, s.CostUSD)
 				return nil
 			})
 		},
@@ -185,7 +185,7 @@ func roleCommand(folder *string, verb string, mapped bool, short string) *cobra.
 		Use:   verb + " ROLE",
 		Short: short,
 		Long: short + `.
-Nodes that have joined stay; machines that were kept out join when their role is
+Nodes that have joined stay; instances that were refused join when their role is
 mapped again. ROLE is the name of an IAM role, such as KarpenterNodeRole-lab.`,
 		Args: cobra.ExactArgs(1),
 	}

@@ -14,7 +14,7 @@ import (
 func interruptionMessageCommands() []*cobra.Command {
 	verb := func(deed control.Deed, short, long string, flags func(*cobra.Command, *control.InterruptionMessage)) *cobra.Command {
 		order := control.InterruptionMessage{Deed: deed}
-		cmd := &cobra.Command{Use: string(deed) + " MACHINE", Short: short, Long: short + ".\n" + long + "\n" + whichMachine, Args: cobra.ExactArgs(1)}
+		cmd := &cobra.Command{Use: string(deed) + " INSTANCE", Short: short, Long: short + ".\n" + long + "\n" + whichInstance, Args: cobra.ExactArgs(1)}
 		folder := folderFlag(cmd)
 		flags(cmd, &order)
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -37,9 +37,9 @@ func interruptionMessageCommands() []*cobra.Command {
 				cmd.Flags().DurationVar(&order.In, "advised-for", 0, "send a rebalance recommendation first, and the warning so much later")
 			}),
 		verb(control.Rebalance, "Have AWS recommend to replace spot instances", "The recommendation comes to the queue, and no more.", none),
-		verb(control.Disruption, "Have AWS announce that instances will be retired",
-			"AWS Health says so in the queue, and DescribeInstanceStatus shows it. The instance stays.", func(cmd *cobra.Command, order *control.InterruptionMessage) {
-				cmd.Flags().DurationVar(&order.In, "in", 24*time.Hour, "when the retirement is to be")
+		verb(control.Disruption, "Have AWS schedule the stop or termination of instances",
+			"AWS Health sends an event to the queue, and DescribeInstanceStatus shows it. The instance keeps running.", func(cmd *cobra.Command, order *control.InterruptionMessage) {
+				cmd.Flags().DurationVar(&order.In, "in", 24*time.Hour, "time until the scheduled stop or termination")
 			}),
 	}
 }

@@ -20,8 +20,8 @@ func shiftCommand() *cobra.Command {
 		Use:   "shift ZONE",
 		Short: "Begin a zonal shift away from a zone, or end it",
 		Long: `Have Application Recovery Controller shift the cluster's work away from a zone,
-as a user does by StartZonalShift, or AWS by itself (--auto). Controllers follow
-that are told to: set ENABLE_ZONAL_SHIFT=true before ` + "`daemok lab up`" + `.`,
+as a user does by StartZonalShift, or AWS by itself (--auto). A controller follows
+it only if ENABLE_ZONAL_SHIFT=true is set before ` + "`daemok lab up`" + `.`,
 		Example: `  daemok lab shift us-east-1a --for 2h
   daemok lab shift us-east-1a --end`,
 		Args: cobra.ExactArgs(1),
@@ -49,8 +49,8 @@ func refuseCommand() *cobra.Command {
 		Use:   "refuse TYPE {CODE | --end}",
 		Short: "Have AWS refuse launches of an instance type, or of all that match a pattern, with an error code",
 		Long: `Have AWS refuse launches of an instance type, or of all that match a pattern such
-as 'c5.*', with an error code of launches. What is sold out is daemok lab ice. It
-lasts until --end or until the lab ends.`,
+as 'c5.*', with an error code of launches. For insufficient capacity use
+daemok lab ice. It lasts until --end or until the lab ends.`,
 		Example: `  daemok lab refuse 'c5.*' UnfulfillableCapacity --option spot
   daemok lab refuse '*' MaxSpotInstanceCountExceeded --option spot
   daemok lab refuse '*' --end`,
@@ -93,7 +93,7 @@ again.`,
 		return withAWS(cmd.Context(), *folder, func(ctx context.Context, aws *control.Client) error {
 			err := aws.Boots(ctx, order)
 			if err == nil {
-				fmt.Println("lab: of the next machines", order.Fail, "end before they run, and", strconv.FormatFloat(100*order.NeverJoin, 'f', -1, 64)+" % never join")
+				fmt.Println("lab: of the next instances", order.Fail, "terminate before they run, and", strconv.FormatFloat(100*order.NeverJoin, 'f', -1, 64)+" % never join")
 			}
 			return err
 		})

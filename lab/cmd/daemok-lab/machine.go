@@ -15,21 +15,21 @@ import (
 	"github.com/daemok/daemok/lab/machine"
 )
 
-// whichMachine explains the argument that names instances.
-const whichMachine = "MACHINE is an instance ID, a node name, or a pattern such as 'ip-10-*'."
+// whichInstance explains the argument that names instances.
+const whichInstance = "INSTANCE is an instance ID, a node name, or a pattern such as 'ip-10-*'."
 
 func machineCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "machine",
 		Short: "List the emulated instances, and cause faults in them",
-		Long:  "List the emulated instances, and cause faults in them. " + whichMachine,
+		Long:  "List the emulated instances, and cause faults in them. " + whichInstance,
 		Args:  oneVerb,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	folder := groupFolderFlag(cmd)
 	cmd.AddCommand(machineListCommand(folder), machineConsoleCommand(folder),
-		deedCommand(folder, control.Silence, "Have kubelets hang: they say and do nothing more"),
-		deedCommand(folder, control.Wake, "Let silent kubelets speak again"),
+		deedCommand(folder, control.Silence, "Have kubelets hang: they report nothing and start no pod"),
+		deedCommand(folder, control.Wake, "End the silence of kubelets"),
 		deedCommand(folder, control.Reboot, "Reboot instances"),
 		machineConditionCommand(folder), machineNextCommand(folder), bootsCommand(folder))
 	return cmd
@@ -47,7 +47,7 @@ func withLab(ctx context.Context, folder string, order func(context.Context, *co
 }
 
 func machineListCommand(folder *string) *cobra.Command {
-	cmd := &cobra.Command{Use: "list [MACHINE]", Short: "List instances that run, with their state", Args: cobra.MaximumNArgs(1)}
+	cmd := &cobra.Command{Use: "list [INSTANCE]", Short: "List instances that run, with their state", Args: cobra.MaximumNArgs(1)}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return withLab(cmd.Context(), *folder, func(ctx context.Context, lab *control.Client) error {
 			found, err := lab.Machines(ctx, strings.Join(append(args, "*")[:1], ""))
@@ -62,7 +62,7 @@ func machineListCommand(folder *string) *cobra.Command {
 
 func printMachines(out io.Writer, list []control.Machine) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "MACHINE\tNODE\tTYPE\tZONE\tSTATE")
+	fmt.Fprintln(w, "INSTANCE\tNODE\tTYPE\tZONE\tSTATE")
 	for _, m := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", m.ID, m.Node, m.Type, m.Zone, m.State)
 	}
@@ -71,7 +71,7 @@ func printMachines(out io.Writer, list []control.Machine) error {
 
 func machineConsoleCommand(folder *string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "console MACHINE",
+		Use:   "console INSTANCE",
 		Short: "Print the console output of an instance, such as why it did not join",
 		Args:  cobra.ExactArgs(1),
 	}
@@ -94,7 +94,7 @@ func machineConsoleCommand(folder *string) *cobra.Command {
 
 // deedCommand does something to instances that needs no more words.
 func deedCommand(folder *string, deed control.Deed, short string) *cobra.Command {
-	cmd := &cobra.Command{Use: string(deed) + " MACHINE", Short: short, Long: short + ".\n" + whichMachine, Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: string(deed) + " INSTANCE", Short: short, Long: short + ".\n" + whichInstance, Args: cobra.ExactArgs(1)}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return act(cmd.Context(), *folder, control.Act{Machine: args[0], Deed: deed})
 	}
@@ -117,15 +117,15 @@ func act(ctx context.Context, folder string, order control.Act) error {
 func machineConditionCommand(folder *string) *cobra.Command {
 	var c control.Condition
 	cmd := &cobra.Command{
-		Use:   "condition MACHINE TYPE=STATUS | TYPE-",
+		Use:   "condition INSTANCE TYPE=STATUS | TYPE-",
 		Short: "Have nodes report a condition, or take that back: KernelDeadlock=True, KernelDeadlock-",
 		Long: `Have nodes report a condition such as KernelDeadlock=True until it is taken
 back with KernelDeadlock-. One of the kubelet's own, such as Ready=False, takes
-that one's place. ` + whichMachine,
+that one's place. ` + whichInstance,
 		Args: cobra.ExactArgs(2),
 	}
-	cmd.Flags().StringVar(&c.Reason, "reason", "ToldSo", "reason of the condition")
-	cmd.Flags().StringVar(&c.Message, "message", "the lab told this machine to report so", "message of the condition")
+	cmd.Flags().StringVar(&c.Reason, "reason", "SetInLab", "reason of the condition")
+	cmd.Flags().StringVar(&c.Message, "message", "condition set in the lab", "message of the condition")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
 		if c.Type, c.Status, err = conditionOf(args[1]); err != nil {
@@ -209,7 +209,7 @@ func (b behaviour) tags() (map[string]string, error) {
 		tags[machine.TagCondition] = b.condition
 	}
 	if b.mend == (len(tags) > 0) {
-		return nil, fmt.Errorf("say how the machines are to behave, with one flag or more, or --mend alone")
+		return nil, fmt.Errorf("no behaviour of the instances: want one flag or more, or --mend alone")
 	}
 	return tags, nil
 }

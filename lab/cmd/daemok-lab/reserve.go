@@ -58,7 +58,7 @@ each instance beyond, and two minutes later it shuts down.`,
 		for _, i := range warned {
 			names = append(names, i.ID)
 		}
-		return fmt.Sprintf("reclaimed %s, %d machines are warned %s", order.Reservation, len(warned), strings.Join(names, " ")), err
+		return fmt.Sprintf("reclaimed %s, %d instances are warned %s", order.Reservation, len(warned), strings.Join(names, " ")), err
 	})
 	cmd.Flags().IntVar(&order.Left, "left", 0, "places that it still has")
 	return cmd

@@ -14,7 +14,7 @@ import (
 const none = "i-0ffffffffffffffff"
 
 var instanceTests = []conformance{
-	{"a listed machine tells what it is", func(t *testing.T, b *bench) {
+	{"a listed instance has its batch, tags, image and network", func(t *testing.T, b *bench) {
 		r := b.request(1, b.offerings(t, cluster.OnDemand, 1)...)
 		id := b.launch(t, r)[0].ID
 		listed := b.list(t, cloud.Filter{IDs: []string{id}})
@@ -23,16 +23,16 @@ var instanceTests = []conformance{
 		}
 		m := listed[0]
 		if m.Batch != r.Batch || m.Tags["team"] != "blue" || m.LaunchedAt.IsZero() || m.State != cloud.Pending && m.State != cloud.Running {
-			t.Errorf("machine = %+v; want batch %s, tag team=blue, pending or running", m, r.Batch)
+			t.Errorf("instance = %+v; want batch %s, tag team=blue, pending or running", m, r.Batch)
 		}
 		if m.Class == "" || !strings.HasSuffix(b.Class.ID, m.Class) {
 			t.Errorf("class %q is not that of %s", m.Class, b.Class.ID)
 		}
 		if !strings.Contains(m.ProviderID, m.ID) || m.PrivateDNS == "" || m.ZoneID == "" || m.Image == "" {
-			t.Errorf("machine = %+v; want provider ID, private DNS name, zone ID and image", m)
+			t.Errorf("instance = %+v; want provider ID, private DNS name, zone ID and image", m)
 		}
 		if m.Subnet == "" || len(m.Groups) == 0 || !slices.IsSorted(m.Groups) {
-			t.Errorf("machine is in subnet %q behind groups %v; want both, the groups sorted", m.Subnet, m.Groups)
+			t.Errorf("instance is in subnet %q with security groups %v; want both, the groups sorted", m.Subnet, m.Groups)
 		}
 	}},
 	{"lists are sorted and filtered", func(t *testing.T, b *bench) {
@@ -45,25 +45,25 @@ var instanceTests = []conformance{
 		sameIDs(t, "two IDs and an unknown one", b.list(t, cloud.Filter{IDs: []string{second[0], none, first[1]}}),
 			slices.Sorted(slices.Values([]string{first[1], second[0]})))
 		sameIDs(t, "an ID of another batch", b.list(t, cloud.Filter{IDs: first[:1], Batch: two.Batch}), []string{})
-		sameIDs(t, "an unknown batch", b.list(t, cloud.Filter{Batch: "batch-of-nobody"}), []string{})
+		sameIDs(t, "an unknown batch", b.list(t, cloud.Filter{Batch: "unknown-batch"}), []string{})
 	}},
 	{"answers are the caller's own", func(t *testing.T, b *bench) {
 		id := b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...))[0].ID
 		b.list(t, cloud.Filter{})[0].Tags["team"] = "red"
 		if got := b.list(t, cloud.Filter{IDs: []string{id}}); got[0].Tags["team"] != "blue" {
-			t.Error("writing an answer changed the machine")
+			t.Error("writing to an answer changed the instance")
 		}
 	}},
-	{"machines given back vanish", func(t *testing.T, b *bench) {
+	{"terminated instances vanish", func(t *testing.T, b *bench) {
 		r := b.request(2, b.offerings(t, cluster.OnDemand, 1)...)
 		both := ids(b.launch(t, r))
 		b.Advance(b.LagMax)
 		terminate(t, b.Instances, both[:1], nil)
 		b.Advance(b.EndMax)
 		sameIDs(t, "what is left", b.list(t, cloud.Filter{Batch: r.Batch}), both[1:])
-		sameIDs(t, "the one given back", b.list(t, cloud.Filter{IDs: both[:1]}), []string{})
+		sameIDs(t, "the one terminated", b.list(t, cloud.Filter{IDs: both[:1]}), []string{})
 	}},
-	{"giving back is safe to repeat", func(t *testing.T, b *bench) {
+	{"Terminate can be repeated", func(t *testing.T, b *bench) {
 		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)
 		terminate(t, b.Instances, one, nil)
@@ -77,7 +77,7 @@ var instanceTests = []conformance{
 		b.Advance(b.EndMax)
 		terminate(t, b.Instances, one, one)
 	}},
-	{"one just launched is terminated, or told not to be visible yet", func(t *testing.T, b *bench) {
+	{"one just launched is terminated, or reported as not visible yet", func(t *testing.T, b *bench) {
 		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
 		gone, err := b.Instances.Terminate(t.Context(), one...)
 		if err != nil && !cloud.IsNotVisible(err) || len(gone) > 0 {
@@ -90,7 +90,7 @@ var instanceTests = []conformance{
 		b.Advance(b.EndMax)
 		sameIDs(t, "what is left", b.list(t, cloud.Filter{IDs: one}), []string{})
 	}},
-	{"unknown machines are gone, and do not keep the others", func(t *testing.T, b *bench) {
+	{"unknown instances are reported as gone, and the others are terminated", func(t *testing.T, b *bench) {
 		one := ids(b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...)))
 		b.Advance(b.LagMax)
 		terminate(t, b.Instances, []string{none, one[0]}, []string{none})
@@ -98,7 +98,7 @@ var instanceTests = []conformance{
 		sameIDs(t, "what is left", b.list(t, cloud.Filter{}), []string{})
 		terminate(t, b.Instances, nil, nil)
 	}},
-	{"machines of another cluster are neither seen nor touched", func(t *testing.T, b *bench) {
+	{"instances of another cluster are neither listed nor changed", func(t *testing.T, b *bench) {
 		if b.Other == nil {
 			t.Skip("the subject has one cluster only")
 		}
@@ -117,7 +117,7 @@ var instanceTests = []conformance{
 		}
 		b.Advance(b.EndMax)
 		if got := b.list(t, cloud.Filter{}); len(got) != 1 || got[0].Tags["team"] != "blue" {
-			t.Errorf("machines after the other cluster's calls = %+v", got)
+			t.Errorf("instances after the other cluster's calls = %+v", got)
 		}
 	}},
 	{"tags are added to those there are", func(t *testing.T, b *bench) {
@@ -128,17 +128,17 @@ var instanceTests = []conformance{
 		}
 		got := b.list(t, cloud.Filter{IDs: one})
 		if len(got) != 1 || got[0].Tags["Name"] != "web" || got[0].Tags["karpenter.sh/nodeclaim"] != "web-1" || got[0].Tags["env"] != "test" || got[0].Batch == "" {
-			t.Errorf("machine after Tag = %+v", got)
+			t.Errorf("instance after Tag = %+v", got)
 		}
 	}},
-	{"tags bring no machine back that is gone, and none that never was", func(t *testing.T, b *bench) {
+	{"Tag creates no instance, whether it is terminated or unknown", func(t *testing.T, b *bench) {
 		shown := b.launch(t, b.request(1, b.offerings(t, cluster.OnDemand, 1)...))
 		b.Advance(b.LagMax)
 		terminate(t, b.Instances, ids(shown), nil)
 		b.Advance(b.EndMax)
 		name := map[string]string{"Name": "web"}
 		if err := b.Instances.Tag(t.Context(), shown[0], name); err != nil && !isNotFound(err, shown[0].ID) {
-			t.Errorf("Tag of a machine that has ended = %v, want nothing or *NotFoundError", err)
+			t.Errorf("Tag of a terminated instance = %v, want nothing or *NotFoundError", err)
 		}
 		unknown := shown[0]
 		unknown.ID = none
@@ -146,7 +146,7 @@ var instanceTests = []conformance{
 			t.Errorf("Tag(%s) = %v, want *NotFoundError", none, err)
 		}
 		if got := b.list(t, cloud.Filter{}); len(got) != 0 {
-			t.Errorf("machines after Tag = %+v", got)
+			t.Errorf("instances after Tag = %+v", got)
 		}
 	}},
 }
