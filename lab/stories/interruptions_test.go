@@ -148,7 +148,7 @@ func (s *story) onDemandStays() {
 	s.pool("")
 	s.oneEach(1)
 	got := mustLab(s.T, 1, s.dir, "interrupt", s.nodesOfPods()[0])
-	if want := "is no spot instance, and AWS takes no other back"; !saysAll(got.stderr, []string{want}) {
+	if want := "is no spot instance, and AWS interrupts no other"; !saysAll(got.stderr, []string{want}) {
 		s.Errorf("interrupt says %q, want %q", got.stderr, want)
 	}
 	s.await("the pod to run still", "v1/Pod", of("apart", running(1)))

@@ -54,9 +54,9 @@ func (s *Server) Now() time.Time { return s.now() }
 func (s *Server) Forward(d time.Duration) error {
 	switch {
 	case s.shared:
-		return errors.New("put the clocks of AWS forward: the market was made by somebody else, and its clock is theirs")
+		return errors.New("move the clock of AWS forward: the caller made the market and its clock")
 	case d < 0:
-		return errors.New("put the clocks of AWS forward: they never go back")
+		return errors.New("move the clock of AWS forward: it cannot go back")
 	}
 	s.mu.Lock()
 	s.clock.set(s.clock.lead() + d)

@@ -181,7 +181,7 @@ func (s *Server) run(c *call, entry action) (any, error) {
 
 func unknownAction(c *call) *wire.Error {
 	if c.service == "" {
-		return wire.Errorf("MissingAuthenticationToken", "the emulator cannot tell which service is meant by action %q: it goes by the signature, any will do", c.action)
+		return wire.Errorf("MissingAuthenticationToken", "the emulator cannot find the service of action %q, which it reads from the signature: sign the request, with any key", c.action)
 	}
 	table := c.server.tables[c.service]
 	switch {

@@ -121,7 +121,7 @@ func (s *Server) strikes(f Fault) bool {
 }
 
 func (f Fault) answer() *wire.Error {
-	e := wire.Errorf(f.Code, "%s was told to fail with %s", f.Action, f.Code)
+	e := wire.Errorf(f.Code, "%s fails with %s by a fault of the emulator", f.Action, f.Code)
 	switch f.Code {
 	case "RequestLimitExceeded", "Unavailable", "ServiceUnavailable":
 		return e.WithStatus(http.StatusServiceUnavailable)

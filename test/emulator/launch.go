@@ -236,7 +236,7 @@ func (s *Server) available(l launch) (int, *wire.Error) {
 		return 0, wire.Errorf(r.code, "%s", cmp.Or(r.message, "The launch of "+p.String()+" is refused with "+r.code))
 	}
 	if !s.market.Offers(p) {
-		return 0, wire.Errorf("UnfulfillableCapacity", "Unable to fulfill capacity due to your request configuration. %s is not sold.", p)
+		return 0, wire.Errorf("UnfulfillableCapacity", "Unable to fulfill capacity due to your request configuration. %s is not offered.", p)
 	}
 	if l.spot && !s.mayLaunchSpot() {
 		return 0, wire.Errorf("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances.")

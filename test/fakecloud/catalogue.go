@@ -28,7 +28,7 @@ type offered struct {
 func (c *Cloud) Kinds(ctx context.Context, class cloud.Class) (*cluster.Catalogue, error) {
 	before, after := c.faults.next(CallKinds)
 	if err := firstOf(ctx.Err(), before, after); err != nil {
-		return nil, fmt.Errorf("kinds of class %s: %w", class.ID, err)
+		return nil, fmt.Errorf("instance types of class %s: %w", class.ID, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -120,12 +120,12 @@ func TestSpotAvoidsPoolsThatAreNearlyEmpty(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	tests := map[string]cloud.LaunchRequest{
-		"no token":              ask("", 1, m5),
-		"no machines":           ask("t", 0, m5),
-		"no offers":             ask("t", 1),
-		"two purchase options":  ask("t", 1, m5, choice("m5.large", "us-east-1a", cluster.Spot)),
-		"a reserved offer":      ask("t", 1, choice("m5.large", "us-east-1a", cluster.Reserved)),
-		"not a purchase option": ask("t", 1, choice("m5.large", "us-east-1a", "free")),
+		"no token":           ask("", 1, m5),
+		"no machines":        ask("t", 0, m5),
+		"no offers":          ask("t", 1),
+		"two capacity types": ask("t", 1, m5, choice("m5.large", "us-east-1a", cluster.Spot)),
+		"a reserved offer":   ask("t", 1, choice("m5.large", "us-east-1a", cluster.Reserved)),
+		"no capacity type":   ask("t", 1, choice("m5.large", "us-east-1a", "free")),
 	}
 	for name, request := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -45,13 +45,13 @@ func (c *Cloud) Send(n cloud.InterruptionMessage) {
 func (c *Cloud) Next(ctx context.Context) ([]cloud.InterruptionMessage, error) {
 	before, after := c.faults.next(CallNext)
 	if before != nil {
-		return nil, fmt.Errorf("wait for notices: %w", before)
+		return nil, fmt.Errorf("wait for interruption messages: %w", before)
 	}
 	for {
 		changed := c.market.Changed() // taken before looking, so that no change is missed
 		due, next, kick := c.collect()
 		if len(due) > 0 && after != nil {
-			return nil, fmt.Errorf("wait for notices: %w", after)
+			return nil, fmt.Errorf("wait for interruption messages: %w", after)
 		}
 		if len(due) > 0 {
 			return due, nil
@@ -84,7 +84,7 @@ func (c *Cloud) wait(ctx context.Context, next time.Time, changed, kick <-chan s
 func (c *Cloud) Done(ctx context.Context, interruptionMessages ...cloud.InterruptionMessage) error {
 	before, after := c.faults.next(CallDone)
 	if err := firstOf(ctx.Err(), before); err != nil {
-		return fmt.Errorf("acknowledge %d notices: %w", len(interruptionMessages), err)
+		return fmt.Errorf("acknowledge %d interruption messages: %w", len(interruptionMessages), err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +94,7 @@ func (c *Cloud) Done(ctx context.Context, interruptionMessages ...cloud.Interrup
 		delete(c.inbox.counts, n.ID)
 	}
 	if after != nil {
-		return fmt.Errorf("acknowledge %d notices: %w", len(interruptionMessages), after)
+		return fmt.Errorf("acknowledge %d interruption messages: %w", len(interruptionMessages), after)
 	}
 	return nil
 }

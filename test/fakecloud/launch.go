@@ -80,22 +80,22 @@ func check(r cloud.LaunchRequest) error {
 	case r.Token == "":
 		return refuse("a launch needs a token")
 	case r.Count < 1:
-		return refuse(fmt.Sprintf("cannot launch %d machines", r.Count))
+		return refuse(fmt.Sprintf("cannot launch %d instances", r.Count))
 	case len(r.Options) == 0:
-		return refuse("a launch needs at least one offer")
+		return refuse("a launch needs at least one offering")
 	}
 	for _, o := range r.Options {
 		if o.Option != r.Options[0].Option {
-			return refuse("one launch is for one purchase option only")
+			return refuse("one launch has one capacity type")
 		}
 		if o.Dedicated != r.Options[0].Dedicated {
-			return refuse("one launch is for one tenancy only")
+			return refuse("one launch has one tenancy")
 		}
 		if o.Option == cluster.Reserved && (o.ReservedCapacity == "" || o.Dedicated) {
-			return refuse("a reserved offer needs the name of its reservation, and is not for dedicated machines")
+			return refuse("a reserved offering needs the ID of its reservation, and cannot be dedicated")
 		}
 		if !slices.Contains([]cluster.Option{cluster.OnDemand, cluster.Spot, cluster.Reserved}, o.Option) {
-			return refuse(fmt.Sprintf("purchase option %q is not sold", o.Option))
+			return refuse(fmt.Sprintf("unknown capacity type %q", o.Option))
 		}
 	}
 	return nil

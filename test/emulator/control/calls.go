@@ -17,16 +17,16 @@ import (
 func throttle(s *emulator.Server, order Throttle) ([]string, error) {
 	switch {
 	case order.PerSecond < 0 || order.Burst < 0 || order.Times < 0:
-		return nil, fmt.Errorf("calls a second, at once, or times the usual rate must not be negative")
+		return nil, fmt.Errorf("calls per second, the burst, and the multiple of the usual rate must not be negative")
 	case !order.End && (order.PerSecond > 0) == (order.Times > 0):
-		return nil, fmt.Errorf("say one of calls a second and how many times the usual rate")
+		return nil, fmt.Errorf("want one of calls per second and a multiple of the usual rate")
 	}
 	actions, err := like(order.Action, s.Limited())
 	switch {
 	case err != nil:
 		return nil, err
 	case len(actions) == 0 && slices.Contains(s.Actions(), order.Action):
-		return nil, fmt.Errorf("%s is no action of EC2, whose request limits alone are known: have its calls fail with ThrottlingException, or as its service says", order.Action)
+		return nil, fmt.Errorf("%s is no action of EC2, and the emulator has request limits of EC2 only: make its calls fail with ThrottlingException instead", order.Action)
 	case len(actions) == 0:
 		return nil, noAction(s, order.Action)
 	}

@@ -17,12 +17,12 @@ func At(url string) *Client { return &Client{orders.At(url)} }
 // Status asks how the account is.
 func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	if err := c.orders.Ask(ctx, pathStatus, &s); err != nil {
-		return s, fmt.Errorf("ask the pretend AWS for its state: %w", err)
+		return s, fmt.Errorf("read the state of the emulator: %w", err)
 	}
 	return s, nil
 }
 
-// Ice offers capacity out or brings it back, and returns how many pools that changed.
+// Ice takes capacity away or restores it, and returns how many pools that changed.
 func (c *Client) Ice(ctx context.Context, order Ice) (pools int, err error) {
 	err = c.give(ctx, "change capacity", pathIce, order, &pools)
 	return pools, err
@@ -66,13 +66,13 @@ func (c *Client) Quota(ctx context.Context, order Quota) (name string, err error
 
 // Forward puts the clocks of AWS forward and returns the time there.
 func (c *Client) Forward(ctx context.Context, d time.Duration) (now time.Time, err error) {
-	err = c.give(ctx, "put the clock forward", pathClock, Clock{d}, &now)
+	err = c.give(ctx, "move the clock forward", pathClock, Clock{d}, &now)
 	return now, err
 }
 
 // Skew has AWS judge dates of its callers by a clock that is so far ahead, and returns how far it is.
 func (c *Client) Skew(ctx context.Context, by time.Duration) (is time.Duration, err error) {
-	err = c.give(ctx, "set the clock wrong", pathSkew, Skew{by}, &is)
+	err = c.give(ctx, "skew the clock", pathSkew, Skew{by}, &is)
 	return is, err
 }
 
@@ -96,7 +96,7 @@ func (c *Client) Reclaim(ctx context.Context, order Reclaim) (warned []Instance,
 
 // Shift begins a zonal shift, or ends those of a zone, and returns how many that ended.
 func (c *Client) Shift(ctx context.Context, order Shift) (ended int, err error) {
-	err = c.give(ctx, "shift away from zone "+order.Zone, pathShift, order, &ended)
+	err = c.give(ctx, "shift traffic away from zone "+order.Zone, pathShift, order, &ended)
 	return ended, err
 }
 
@@ -108,7 +108,7 @@ func (c *Client) Refuse(ctx context.Context, order Refuse) (pools int, err error
 
 // Boots settles what becomes of instances that are launched from now on.
 func (c *Client) Boots(ctx context.Context, order Boots) error {
-	return c.give(ctx, "change how machines boot", pathBoots, order, &struct{}{})
+	return c.give(ctx, "change how instances boot", pathBoots, order, &struct{}{})
 }
 
 // Update begins to update the cluster's version and returns when that ends.

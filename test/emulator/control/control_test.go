@@ -124,16 +124,16 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 		give func() error
 		want string
 	}{
-		"a type nobody sells": {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "x9.huge"}); return err }, "sells nothing like x9.huge: see"},
+		"a type that is not offered": {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "x9.huge"}); return err }, "offers no x9.huge: see"},
 		"a type's name mistyped": {func() error {
 			_, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.lrge", Option: "spot"})
 			return err
-		}, "sells nothing like m5.lrge as spot, did you mean m5.large?"},
+		}, "offers no m5.lrge as spot, did you mean m5.large?"},
 		"a zone's name mistyped": {func() error {
 			_, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*", Zone: "us-east1a"})
 			return err
 		}, "in us-east1a, did you mean us-east-1a?"},
-		"a way to pay that is none": {func() error {
+		"an unknown capacity type": {func() error {
 			_, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*", Option: "od"})
 			return err
 		}, "m5.* as od: want one of on-demand, spot"},
@@ -141,16 +141,16 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 			_, err := w.orders.Ice(t.Context(), control.Ice{Kind: "m5.*", Zone: "eu-north-1a"})
 			return err
 		}, "in eu-north-1a: want one of us-east-1a, us-east-1b"},
-		"a pattern that is none": {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "["}); return err }, `pattern "["`},
-		"less than no machines":  {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "*", Machines: -1}); return err }, "machines left are -1"},
+		"a pattern that is none":  {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "["}); return err }, `pattern "["`},
+		"fewer than no instances": {func() error { _, err := w.orders.Ice(t.Context(), control.Ice{Kind: "*", Machines: -1}); return err }, "-1 instances left"},
 		"two prices": {func() error {
 			_, err := w.orders.Price(t.Context(), control.Price{Kind: "*", USD: 1, Times: 2})
 			return err
-		}, "say one of a price"},
+		}, "want exactly one of a price"},
 		"a zone's price on demand": {func() error {
 			_, err := w.orders.Price(t.Context(), control.Price{Kind: "*", Zone: "us-east-1a", Option: "on-demand", USD: 1})
 			return err
-		}, "a region's"},
+		}, "the same in all zones"},
 		"an action AWS has not": {func() error {
 			_, err := w.orders.Throttle(t.Context(), control.Throttle{Action: "MakeFleet", PerSecond: 1})
 			return err
@@ -162,7 +162,7 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 		"no rate": {func() error {
 			_, err := w.orders.Throttle(t.Context(), control.Throttle{Action: "CreateFleet"})
 			return err
-		}, "say one of calls a second"},
+		}, "want one of calls per second"},
 		"a fault of no action": {func() error {
 			_, err := w.orders.Fault(t.Context(), control.Fault{Action: "MakeFleet", Code: "X"})
 			return err
@@ -191,11 +191,11 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 			_, err := w.orders.Quota(t.Context(), control.Quota{Code: "L-1216C47A", VCPUs: -5})
 			return err
 		}, "want 0 or more"},
-		"a clock that goes back": {func() error { _, err := w.orders.Forward(t.Context(), -time.Hour); return err }, "they never go back"},
-		"an instance nobody has": {func() error {
+		"a clock that goes back": {func() error { _, err := w.orders.Forward(t.Context(), -time.Hour); return err }, "it cannot go back"},
+		"an unknown instance": {func() error {
 			_, err := w.orders.InterruptionMessage(t.Context(), control.InterruptionMessage{Instance: "i-0*0*0*9", Deed: control.Disruption})
 			return err
-		}, "is no instance of AWS"},
+		}, "is pending or running"},
 		"a warning of yesterday": {func() error {
 			_, err := w.orders.InterruptionMessage(t.Context(), control.InterruptionMessage{Instance: machine, Deed: control.Interrupt, Advised: true, In: -time.Hour})
 			return err
@@ -203,7 +203,7 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 		"an end of what is no spot": {func() error {
 			_, err := w.orders.InterruptionMessage(t.Context(), control.InterruptionMessage{Instance: machine, Deed: control.Interrupt})
 			return err
-		}, "is no spot instance, and AWS takes no other back"},
+		}, "is no spot instance, and AWS interrupts no other"},
 		"a reservation of what there is not": {func() error {
 			_, err := w.orders.Reserve(t.Context(), control.Reserve{Kind: "m5.large", Zone: "us-west-2a", Machines: 1})
 			return err
@@ -211,12 +211,12 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 		"a reservation of nothing": {func() error {
 			_, err := w.orders.Reserve(t.Context(), control.Reserve{Kind: "m5.large", Zone: "us-east-1a"})
 			return err
-		}, "a reservation of 0 machines: want one or more"},
-		"a capacity block for ever": {func() error {
+		}, "a reservation of 0 instances: want one or more"},
+		"a capacity block without an end": {func() error {
 			_, err := w.orders.Reserve(t.Context(), control.Reserve{Kind: "m5.large", Zone: "us-east-1a", Machines: 1, Block: true})
 			return err
-		}, "say how long"},
-		"a reservation that nobody reclaims": {func() error {
+		}, "want a positive duration"},
+		"an unknown reservation": {func() error {
 			_, err := w.orders.Reclaim(t.Context(), control.Reclaim{Reservation: "cr-1"})
 			return err
 		}, "cr-1 is no active interruptible capacity reservation: want one of none"},
@@ -235,9 +235,9 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 		"the end of no shift": {func() error {
 			_, err := w.orders.Shift(t.Context(), control.Shift{Zone: "us-east-1a", End: true})
 			return err
-		}, "nothing is shifted away from us-east-1a"},
+		}, "no zonal shift moves traffic away from us-east-1a"},
 		"a refusal without a code": {func() error { _, err := w.orders.Refuse(t.Context(), control.Refuse{Kind: "*"}); return err }, "such as UnfulfillableCapacity"},
-		"a failure nobody knows":   {func() error { return w.orders.Boots(t.Context(), control.Boots{Fail: 1, Reason: "rain"}) }, "such as Client.VolumeLimitExceeded"},
+		"an unknown failure":       {func() error { return w.orders.Boots(t.Context(), control.Boots{Fail: 1, Reason: "rain"}) }, "such as Client.VolumeLimitExceeded"},
 		"more than all":            {func() error { return w.orders.Boots(t.Context(), control.Boots{NeverJoin: 2}) }, "want 0 to 1"},
 		"two versions at once": {func() error {
 			_, err := w.orders.Update(t.Context(), control.Update{Version: "1.38"})
@@ -246,7 +246,7 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 		"something AWS never does": {func() error {
 			_, err := w.orders.InterruptionMessage(t.Context(), control.InterruptionMessage{Instance: "*", Deed: "polish"})
 			return err
-		}, `AWS does no "polish"`},
+		}, `unknown interruption "polish"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

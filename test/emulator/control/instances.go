@@ -33,11 +33,11 @@ func shift(s *emulator.Server, order Shift) (int, error) {
 	case order.End:
 		ended, err := s.EndShifts(order.Zone)
 		if err == nil && ended == 0 {
-			err = fmt.Errorf("nothing is shifted away from %s", order.Zone)
+			err = fmt.Errorf("no zonal shift moves traffic away from %s", order.Zone)
 		}
 		return ended, err
 	case order.Auto && order.For > 0:
-		return 0, fmt.Errorf("AWS says of an autoshift when it ends, and nothing before: leave the length out")
+		return 0, fmt.Errorf("AWS announces no end of an autoshift: leave the length out")
 	case order.Auto:
 		return 0, s.AutoShift(order.Zone)
 	}
@@ -50,11 +50,11 @@ func boots(s *emulator.Server, order Boots) (struct{}, error) {
 	reported := strings.HasPrefix(order.Reason, "Client.") || strings.HasPrefix(order.Reason, "Server.")
 	switch {
 	case order.Fail < 0:
-		return none, fmt.Errorf("%d machines are to end before they run: want 0 or more", order.Fail)
+		return none, fmt.Errorf("%d instances terminate before they run: want 0 or more", order.Fail)
 	case order.Fail > 0 && !reported:
-		return none, fmt.Errorf("the reason is %q: want one as EC2 tells it, such as Client.VolumeLimitExceeded or Server.InternalError", order.Reason)
+		return none, fmt.Errorf("the reason is %q: want a state reason of EC2, such as Client.VolumeLimitExceeded or Server.InternalError", order.Reason)
 	case order.NeverJoin < 0 || order.NeverJoin > 1:
-		return none, fmt.Errorf("the share of machines that never join is %v: want 0 to 1", order.NeverJoin)
+		return none, fmt.Errorf("the share of instances that never join is %v: want 0 to 1", order.NeverJoin)
 	}
 	s.Market().FailBoots(order.Fail, order.Reason)
 	s.Market().SetNeverJoin(order.NeverJoin)
@@ -65,7 +65,7 @@ func boots(s *emulator.Server, order Boots) (struct{}, error) {
 // taken back. That there is none is an error, since it is a slip of the pen.
 func interruptionMessage(s *emulator.Server, order InterruptionMessage) ([]Instance, error) {
 	if !slices.Contains([]Deed{Interrupt, Rebalance, Disruption}, order.Deed) {
-		return nil, fmt.Errorf("AWS does no %q to instances: want %s, %s or %s", order.Deed, Interrupt, Rebalance, Disruption)
+		return nil, fmt.Errorf("unknown interruption %q: want %s, %s or %s", order.Deed, Interrupt, Rebalance, Disruption)
 	}
 	if order.In < 0 {
 		return nil, fmt.Errorf("in %v is in the past: want 0 or more", order.In)
@@ -90,9 +90,9 @@ func interruptionMessage(s *emulator.Server, order InterruptionMessage) ([]Insta
 	}
 	switch {
 	case named == 0:
-		return nil, fmt.Errorf("%s is no instance of AWS that has not ended: see `daemok lab machine list`", order.Instance)
+		return nil, fmt.Errorf("no instance with ID or node name %s is pending or running: see `daemok lab machine list`", order.Instance)
 	case len(about) == 0:
-		return nil, fmt.Errorf("%s is no spot instance, and AWS takes no other back: let a pool buy spot machines (karpenter.sh/capacity-type), or reclaim an interruptible reservation", order.Instance)
+		return nil, fmt.Errorf("%s is no spot instance, and AWS interrupts no other: let a pool launch spot instances (karpenter.sh/capacity-type), or reclaim an interruptible reservation", order.Instance)
 	}
 	return about, nil
 }

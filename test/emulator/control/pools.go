@@ -15,10 +15,10 @@ import (
 // which says what pools an order is about, by patterns.
 type which struct{ kind, zone, option string }
 
-// ice offers capacity out, or brings it back, in every pool that matches.
+// ice takes capacity away, or restores it, in every pool that matches.
 func ice(s *emulator.Server, order Ice) (int, error) {
 	if order.Machines < 0 {
-		return 0, fmt.Errorf("machines left are %d: want 0 or more", order.Machines)
+		return 0, fmt.Errorf("%d instances left: want 0 or more", order.Machines)
 	}
 	pools, err := matching(s, which{order.Kind, order.Zone, order.Option})
 	if err != nil {
@@ -46,11 +46,11 @@ func price(s *emulator.Server, order Price) (int, error) {
 	}
 	switch {
 	case given != 1:
-		return 0, fmt.Errorf("say one of a price, how many times that of now, and that the market makes it again")
+		return 0, fmt.Errorf("want exactly one of a price, a multiple of the current price, and an end of the change")
 	case order.USD < 0 || order.Times < 0:
-		return 0, fmt.Errorf("a price of %v, or %v times that of now: want more than 0", order.USD, order.Times)
+		return 0, fmt.Errorf("a price of %v, or %v times the current one: want more than 0", order.USD, order.Times)
 	case ofZones && order.Option == string(market.OnDemand):
-		return 0, fmt.Errorf("prices on demand are a region's: leave the zone out")
+		return 0, fmt.Errorf("on-demand prices are the same in all zones: leave the zone out")
 	case ofZones && w.option == "":
 		w.option = string(market.Spot)
 	}
@@ -77,7 +77,7 @@ func price(s *emulator.Server, order Price) (int, error) {
 // refuse has launches in all pools that match fail.
 func refuse(s *emulator.Server, order Refuse) (int, error) {
 	if order.End == (order.Code != "") {
-		return 0, fmt.Errorf("say one of the error code that launches are refused with, such as UnfulfillableCapacity, and the end of that")
+		return 0, fmt.Errorf("want either an error code that launches fail with, such as UnfulfillableCapacity, or its end")
 	}
 	pools, err := matching(s, which{order.Kind, order.Zone, order.Option})
 	if err != nil {
@@ -112,7 +112,7 @@ func matching(s *emulator.Server, w which) ([]market.Pool, error) {
 		}
 	}
 	if len(pools) == 0 {
-		return nil, fmt.Errorf("region %s sells nothing like %s%s", s.Account().Region, w, cmp.Or(w.meant(s), ": see `aws ec2 describe-instance-type-offerings`"))
+		return nil, fmt.Errorf("region %s offers no %s%s", s.Account().Region, w, cmp.Or(w.meant(s), ": see `aws ec2 describe-instance-type-offerings`"))
 	}
 	return pools, nil
 }

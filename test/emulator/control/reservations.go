@@ -14,15 +14,15 @@ func reserve(s *emulator.Server, order Reserve) (string, error) {
 	k, known := s.Market().Kind(order.Kind)
 	switch {
 	case !known:
-		return "", fmt.Errorf("region %s sells nothing like %s%s", s.Account().Region, order.Kind, cmp.Or(which{order.Kind, "*", "*"}.meant(s), ": see `aws ec2 describe-instance-types`"))
+		return "", fmt.Errorf("region %s offers no %s%s", s.Account().Region, order.Kind, cmp.Or(which{order.Kind, "*", "*"}.meant(s), ": see `aws ec2 describe-instance-types`"))
 	case !slices.Contains(k.Zones, order.Zone):
 		return "", fmt.Errorf("%s is not offered in zone %q: want one of %s", order.Kind, order.Zone, strings.Join(k.Zones, ", "))
 	case order.Machines < 1:
-		return "", fmt.Errorf("a reservation of %d machines: want one or more", order.Machines)
+		return "", fmt.Errorf("a reservation of %d instances: want one or more", order.Machines)
 	case order.For < 0 || order.Block && order.For == 0:
-		return "", fmt.Errorf("the reservation lasts %v: say how long, as a capacity block must", order.For)
+		return "", fmt.Errorf("the reservation lasts %v: want a positive duration, which a capacity block must have", order.For)
 	case order.Block && order.Interruptible:
-		return "", fmt.Errorf("a capacity block is not interruptible: say one of the two")
+		return "", fmt.Errorf("a capacity block cannot be interruptible: want one of the two")
 	}
 	r := emulator.CapacityReservation{
 		Type: order.Kind, Zone: order.Zone, Count: order.Machines, Targeted: order.Targeted, Block: order.Block, Interruptible: order.Interruptible, Tags: order.Tags,

@@ -47,7 +47,7 @@ func (c *Cloud) Terminate(ctx context.Context, ids ...string) (gone []string, er
 func (c *Cloud) List(ctx context.Context, f cloud.Filter) ([]cloud.Instance, error) {
 	before, after := c.faults.next(CallList)
 	if err := firstOf(ctx.Err(), before, after); err != nil {
-		return nil, fmt.Errorf("list machines: %w", err)
+		return nil, fmt.Errorf("list instances: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *Cloud) Tag(ctx context.Context, instance cloud.Instance, tags map[strin
 	id := instance.ID
 	before, after := c.faults.next(CallTag)
 	if err := firstOf(ctx.Err(), before); err != nil {
-		return fmt.Errorf("tag machine %s: %w", id, err)
+		return fmt.Errorf("tag instance %s: %w", id, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *Cloud) Tag(ctx context.Context, instance cloud.Instance, tags map[strin
 	maps.Copy(r.tags, tags)
 	c.market.SetDetails(id, r)
 	if after != nil {
-		return fmt.Errorf("tag machine %s: %w", id, after)
+		return fmt.Errorf("tag instance %s: %w", id, after)
 	}
 	return nil
 }
