@@ -29,6 +29,13 @@ func BenchmarkDecide(b *testing.B) {
 // BenchmarkDecideOfManyPools makes the plan for pods of 36 pools of one class, four of each, as
 // teams have them that keep apart.
 func BenchmarkDecideOfManyPools(b *testing.B) {
+	for _, limited := range []bool{false, true} {
+		b.Run(map[bool]string{false: "unlimited", true: "limits"}[limited], func(b *testing.B) { decideOfManyPools(b, limited) })
+	}
+}
+
+func decideOfManyPools(b *testing.B, limited bool) {
+	b.Helper()
 	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
 	s := waiting(b, fakecloud.New(fakecloud.Options{Clock: prices, Seed: 1, Types: fakecloud.AllTypes("us-east-1")}), 144)
 	all := s.Pools[0]
@@ -36,6 +43,9 @@ func BenchmarkDecideOfManyPools(b *testing.B) {
 	for i := range 36 {
 		pool, team := all, constraint.Labels{{Key: "team", Value: fmt.Sprint(i)}}
 		pool.ID.Name, pool.Labels = "team-"+team[0].Value, labels("karpenter.sh/nodepool", "team-"+team[0].Value, "team", team[0].Value)
+		if limited {
+			pool.Limits.Amounts = []quantity.Extended{{Name: quantity.NameCPU, Amount: 1_000_000}, {Name: quantity.NameMemory, Amount: int64(4000 * quantity.GiB)}}
+		}
 		s.Pools = append(s.Pools, pool)
 		for j := range 4 {
 			own := *s.Waiting[4*i+j].Shape

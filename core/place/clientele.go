@@ -144,6 +144,29 @@ func (c *clientele) merge(worth []float64) {
 	c.classes = c.classes[:classesMax]
 }
 
+// useful returns the options that may be part of the cheapest offerings for the classes: the frontier where one class
+// alone uses the pool, else all that are available.
+func (c *clientele) useful(b *supply.Candidate) bitset.Set {
+	var only *class
+	for _, x := range c.classes {
+		if set := x.options[b.At]; set == nil || set.Next(0) < 0 {
+			continue
+		}
+		if only != nil {
+			return b.AvailableNow
+		}
+		only = x
+	}
+	if only == nil {
+		return nil
+	}
+	asked := make([]bool, len(only.sum))
+	for i, v := range only.sum {
+		asked[i] = v > 0
+	}
+	return b.Frontier(only.options[b.At], asked)
+}
+
 // open returns the classes whose pods may be on the option, one bit each.
 func (c *clientele) open(b *supply.Candidate, option int) (mask uint64) {
 	for i, x := range c.classes {

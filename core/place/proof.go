@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/bound"
-	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -49,12 +48,12 @@ func (pv *prover) available(tier int, to *clientele) (out []bound.Offering, ok b
 		if b.Weight != tier {
 			continue
 		}
-		known := make([][]int, len(b.Kinds)) // positions in the list
-		for i := b.AvailableNow.Next(0); i >= 0; i = b.AvailableNow.Next(i + 1) {
+		if !b.AllPriced() {
+			return nil, false
+		}
+		known, useful := make([][]int, len(b.Kinds)), to.useful(b) // positions in the list; options
+		for i := useful.Next(0); i >= 0; i = useful.Next(i + 1) {
 			o := b.Options[i]
-			if offering := b.Offering(o); !offering.Priced || offering.Option == cluster.Reserved {
-				return nil, false
-			}
 			open, cost := to.open(b, i), b.Price[i]-b.Surplus(o.Kind, b.Free[o.Kind])
 			if at := slices.IndexFunc(known[o.Kind], func(at int) bool { return out[at].Open == open }); at >= 0 {
 				same := &out[known[o.Kind][at]]

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/internal/chance"
 )
 
@@ -58,7 +59,7 @@ func TestPoolsThatOfferTheSameAreAskedOnce(t *testing.T) {
 // TestPoolsThatHaveTheSameAreValuedOnce compares what options of much alike pools yield
 // with what they do where every pool is reckoned by itself.
 func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
-	taken, own := 0, 0
+	shared, unlike := 0, 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 43))
 		s := chance.Inhabited(r)
@@ -68,32 +69,47 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 			}
 		}
 		s.Sort()
-		run := newRun(s, s.Waiting, Options{LimitCost: float64(r.IntN(2)), LeastInterrupted: r.IntN(2) == 0})
-		run.provisioner.Values.Pools, run.Demand.Groups = run.Candidates, run.Waiting
-		for range 3 {
-			if r.IntN(3) == 0 {
-				run.Candidates[r.IntN(len(run.Candidates))].Unleash()
+		apart := *s // the same, with a catalogue for each pool
+		apart.Pools = slices.Clone(s.Pools)
+		for i := range apart.Pools {
+			if p := &apart.Pools[i]; p.Catalogue != nil {
+				p.Catalogue = &cluster.Catalogue{Revision: p.Catalogue.Revision, Disk: p.Catalogue.Disk, InstanceTypes: p.Catalogue.InstanceTypes}
 			}
-			run.provisioner.Values.Worth = run.provisioner.Values.Usual()
-			run.provisioner.Values.Worth[0] *= float64(1 + r.IntN(5))
-			run.provisioner.Values.Set()
-			for i, b := range run.Candidates {
-				alone := *b
-				alone.Lasting = false
-				alone.SetYields()
-				if !slices.Equal(b.Yield, alone.Yield) || !slices.Equal(b.ByYield, alone.ByYield) || !slices.Equal(b.Cost, alone.Cost) || !slices.Equal(b.Risk, alone.Risk) {
-					t.Fatalf("seed %d: options of %s yield %v, and by themselves %v", seed, b.ID, b.Yield, alone.Yield)
+		}
+		options := Options{LimitCost: float64(r.IntN(2)), LeastInterrupted: r.IntN(2) == 0}
+		together, unleashed := newRun(s, s.Waiting, options), map[int]bool{}
+		for range 3 {
+			unleashed[r.IntN(3*len(s.Pools))] = true
+			alone, worth := newRun(&apart, s.Waiting, options), float64(1+r.IntN(5))
+			for _, run := range []*run{together, alone} {
+				for i, b := range run.Candidates {
+					if unleashed[i] {
+						b.Unleash()
+					}
 				}
-				if slices.ContainsFunc(run.Candidates[:i], b.ValuedAs) {
-					taken++
+				values := &run.provisioner.Values
+				values.Pools, run.Demand.Groups = run.Candidates, run.Waiting
+				values.Worth = values.Usual()
+				values.Worth[0] *= worth
+				values.Set()
+			}
+			for i, b := range together.Candidates {
+				own := alone.Candidates[i]
+				if !slices.Equal(b.Yield, own.Yield) || !slices.Equal(b.ByYield, own.ByYield) || !slices.Equal(b.Cost, own.Cost) || !slices.Equal(b.Risk, own.Risk) {
+					t.Fatalf("seed %d: options of %s yield %v, and by themselves %v", seed, b.ID, b.Yield, own.Yield)
+				}
+				if slices.ContainsFunc(together.Candidates[:i], func(x *supply.Candidate) bool {
+					return len(b.Yield) > 0 && len(x.Yield) > 0 && &x.Yield[0] == &b.Yield[0]
+				}) {
+					shared++
 				} else {
-					own++
+					unlike++
 				}
 			}
 		}
 	}
-	if taken < 200 || own < 200 {
-		t.Errorf("%d pools were valued as another and %d by themselves: too few to say anything", taken, own)
+	if shared < 200 || unlike < 200 {
+		t.Errorf("%d pools were valued as another and %d by themselves: too few to say anything", shared, unlike)
 	}
 }
 

@@ -53,7 +53,7 @@ func (pr *Provisioner) launchTogether() {
 			return g.Home != tier || g.Left() == 0 || !pr.distinguishable(g)
 		})
 		extras := pr.extrasBeside(groups)
-		for _, p := range pr.parts(tier, groups) {
+		for _, p := range partsOf(pr, tier, groups) {
 			if l := pr.batchOf(p); len(l.Offerings) > 0 && !pr.Effort.Spent(0) {
 				pr.launchBatch(l, extras)
 			}
@@ -68,20 +68,30 @@ type part struct {
 	pools  bitset.Set // by Candidate.At; the number after the last pool stands for capacity reservations
 }
 
-// parts divides the groups of a tier. Groups keep their order, and parts have that of their first groups.
-func (pr *Provisioner) parts(tier int, groups []*demand.Group) []part {
+// partsOf divides the groups of a tier.
+func partsOf(pr *Provisioner, tier int, groups []*demand.Group) []part {
+	pools := make([]bitset.Set, len(groups))
+	for i, g := range groups {
+		pools[i] = poolsOf(pr, tier, g)
+	}
+	return divide(groups, pools)
+}
+
+// divide makes parts of groups, each of which may use these pools. Groups keep their order, and parts have that of
+// their first groups.
+func divide(groups []*demand.Group, pools []bitset.Set) []part {
 	var out []part
-	for _, g := range groups {
-		mine := part{pools: pr.poolsOf(tier, g)}
+	for i, g := range groups {
+		mine := part{pools: pools[i].Clone()}
 		at := len(out)
-		for i := 0; i < len(out); i++ {
-			if !out[i].pools.Intersects(mine.pools) {
+		for n := 0; n < len(out); n++ {
+			if !out[n].pools.Intersects(mine.pools) {
 				continue
 			}
-			mine.groups, at = append(mine.groups, out[i].groups...), min(at, i)
-			mine.pools.Or(out[i].pools)
-			out = slices.Delete(out, i, i+1)
-			i--
+			mine.groups, at = append(mine.groups, out[n].groups...), min(at, n)
+			mine.pools.Or(out[n].pools)
+			out = slices.Delete(out, n, n+1)
+			n--
 		}
 		mine.groups = append(mine.groups, g)
 		slices.SortFunc(mine.groups, func(a, b *demand.Group) int { return cmp.Compare(a.At, b.At) })
@@ -91,7 +101,7 @@ func (pr *Provisioner) parts(tier int, groups []*demand.Group) []part {
 }
 
 // poolsOf returns the pools of the tier that may launch instances for the group.
-func (pr *Provisioner) poolsOf(tier int, g *demand.Group) bitset.Set {
+func poolsOf(pr *Provisioner, tier int, g *demand.Group) bitset.Set {
 	out := bitset.New(len(pr.Candidates) + 1)
 	for _, b := range pr.Candidates {
 		if b.Weight != tier || len(waysInto(pr, b, g)) == 0 {
@@ -165,7 +175,7 @@ func (l *batch) reportPorts(from int) {
 // that may use surplus credits is added in several grades.
 func (l *batch) addPool(pr *Provisioner, b *supply.Candidate) {
 	takes := l.takes(b, pr.Reserved.Left)
-	from := offeringPool{b: b, setOf: make([]uint32, len(l.groups)), at: make([]span, len(b.Options))}
+	from := offeringPool{b: b, setOf: make([]uint32, len(l.groups))}
 	worthwhile := bitset.New(len(b.Options))
 	lots, known := map[*supply.Lot]uint32{}, map[string]uint32{}
 	var key []byte
@@ -186,12 +196,14 @@ func (l *batch) addPool(pr *Provisioner, b *supply.Candidate) {
 		}
 		from.setOf[i] = known[string(key)]
 	}
+	from.first = len(l.Offerings)
+	n := worthwhile.Count()
+	l.Offerings, l.from = slices.Grow(l.Offerings, n), slices.Grow(l.from, n)
 	for o := worthwhile.Next(0); o >= 0; o = worthwhile.Next(o + 1) {
 		it := pack.Offering{Takes: takes(o), Zone: b.Offering(b.Options[o]).Zone}
-		from.at[o].first = len(l.Offerings)
 		for _, it.Free = range b.Grades(b.Options[o].Kind) {
 			it.Cost = b.CostFor(o, it.Free) + b.RiskOf(o)
-			from.at[o].n++
+			from.n++
 			l.Offerings, l.from = append(l.Offerings, it), append(l.from, origin{b, o})
 		}
 	}
@@ -238,13 +250,11 @@ func (l *batch) recordAsked() {
 
 // offeringPool is a pool of a batch.
 type offeringPool struct {
-	b     *supply.Candidate
-	sets  []bitset.Set // of options that some group may have
-	setOf []uint32     // by group of the batch: the options that it may have, among the sets
-	at    []span       // by option: its positions among the offerings; none where it is not worth examining
+	b        *supply.Candidate
+	sets     []bitset.Set // of options that some group may have
+	setOf    []uint32     // by group of the batch: the options that it may have, among the sets
+	first, n int          // its offerings: those of options that are worth examining
 }
-
-type span struct{ first, n int }
 
 // waysInto is how pods of the group may use the pool now.
 func waysInto(pr *Provisioner, b *supply.Candidate, g *demand.Group) []supply.Way {
@@ -258,11 +268,12 @@ func waysInto(pr *Provisioner, b *supply.Candidate, g *demand.Group) []supply.Wa
 // open returns the options that the group of the batch may have.
 func (s *offeringPool) open(group int) bitset.Set { return s.sets[s.setOf[group]] }
 
-// each calls the function for the offerings of those of the options that are worth examining.
-func (s *offeringPool) each(options bitset.Set, do func(option, offering int)) {
-	for o := options.Next(0); o >= 0; o = options.Next(o + 1) {
-		for i := range s.at[o].n {
-			do(o, s.at[o].first+i)
+// offeringsOf calls the function for the pool's offerings that the group may have.
+func (l *batch) offeringsOf(s *offeringPool, group int, do func(option, offering int)) {
+	open := s.open(group)
+	for i := s.first; i < s.first+s.n; i++ {
+		if option := l.from[i].option; open.Has(option) {
+			do(option, i)
 		}
 	}
 }

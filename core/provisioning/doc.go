@@ -12,7 +12,8 @@
 //	errand          what the next instance is for: a pod, and its co-located set if it has one
 //	tournament      finds the best instance type for an errand
 //	filler          fills one instance
-//	batch           groups and offerings that a Packer chooses instances from together
+//	part            groups and the pools that none but they can use
+//	batch           a part with its offerings, from which a Packer chooses instances together
 //	lister          what a launch leaves open, and how that is written down
 //	reservations    what is left of capacity reservations and placement groups
 package provisioning

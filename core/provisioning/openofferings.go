@@ -25,8 +25,7 @@ type openOfferings struct {
 func (l *batch) supplyOf(pr *Provisioner, group int) *openOfferings {
 	out := &openOfferings{all: bitset.New(len(l.Offerings))}
 	for i := range l.offeringPools {
-		s := &l.offeringPools[i]
-		s.each(s.open(group), func(_, offering int) { out.all.Add(offering) })
+		l.offeringsOf(&l.offeringPools[i], group, func(_, offering int) { out.all.Add(offering) })
 	}
 	out.steady = out.all.Clone()
 	var few []int
@@ -55,7 +54,7 @@ func (l *batch) supplyOf(pr *Provisioner, group int) *openOfferings {
 // addFlexible adds the flexible spot offerings of one pool, and returns its other spot offerings.
 func (l *batch) addFlexible(to *openOfferings, s *offeringPool, group int) (few []int) {
 	rooms := s.b.RoomsAmong(s.open(group), l.asked)
-	s.each(s.open(group), func(option, i int) {
+	l.offeringsOf(s, group, func(option, i int) {
 		if !s.b.IsSpot(option) {
 			return
 		}

@@ -28,7 +28,6 @@ func (w *worths) find() {
 	if !slices.ContainsFunc(w.Worth, func(w float64) bool { return w > 0 }) {
 		w.Worth = w.Usual()
 	}
-	w.Valued++
 	w.Set()
 	w.again = w.pr.toPlace() / 2
 }
@@ -120,29 +119,10 @@ func (w *worths) Usual() []float64 {
 	return out
 }
 
-// Set sets what options of each pool yield. In a plan, it is computed once for pools with the same options and costs.
+// Set sets what options of each pool yield.
 func (w *worths) Set() {
-	if w.pr.Twins != nil {
-		w.each(func(b *supply.Candidate) {
-			b.Value()
-			w.pr.rateAll(b)
-		})
-		return
-	}
-	models, firsts := make([]*supply.Candidate, len(w.Pools)), []*supply.Candidate(nil)
-	for i, b := range w.Pools {
-		at := slices.IndexFunc(firsts, b.ValuedAs)
-		if at < 0 {
-			at, firsts = len(firsts), append(firsts, b)
-		}
-		models[i] = firsts[at]
-	}
-	parallel.Each(len(firsts), func(i int) { firsts[i].SetYields() })
-	parallel.Each(len(models), func(i int) {
-		b := w.Pools[i]
-		if models[i] != b {
-			b.TakeYields(models[i])
-		}
+	w.each(func(b *supply.Candidate) {
+		b.SetYields()
 		w.pr.rateAll(b)
 	})
 }

@@ -17,7 +17,6 @@ type Candidate struct {
 	pricing
 	At        int                 // position among the candidates
 	Like      *Candidate          // in a question: an earlier pool with the same options at the same cost, or this one; see Twin
-	valued    int                 // Valuation.Valued when yields were last set for all pools that are like it
 	lots      map[string]*Lot     // by options
 	lastLot   *Lot                // the one asked for last
 	setText   []byte              // kept for its memory
@@ -62,9 +61,7 @@ type pricing struct {
 	obtainable
 	Valuation *Valuation
 	prices
-	Yield    []float64 // by option: worth of what it holds per cost, at most about 1
-	borrowed bool      // Yield belongs to another pool, and must not be written
-	ByYield  []int     // options by falling yield
+	yields
 }
 
 // prices is what options cost.
@@ -74,6 +71,12 @@ type prices struct {
 	Risk    []float64 // by option, see risks; nil where none is
 	Lasting bool      // costs are the same whatever resources are worth
 	alike   [][]int   // options by instance type and cost, see classes
+}
+
+// yields is what options yield by what resources are worth. It must not be written.
+type yields struct {
+	Yield   []float64 // by option: worth of what it holds per cost, at most about 1
+	ByYield []int     // options by falling yield
 }
 
 // Ask is how one group may use one pool.
@@ -135,7 +138,7 @@ func (b *Candidate) Unleash() bool {
 	b.common = b.unleashed()
 	b.lots, b.lastLot = nil, nil
 	if b.Cost != nil && b.Credits != nil {
-		b.reckon(b.Valuation.Worth)
+		b.reckon()
 	}
 	return true
 }
@@ -146,9 +149,16 @@ func (b *obtainable) Narrow() {
 	if b.Remaining == nil {
 		return
 	}
-	for i := b.WithinLimits.Next(0); i >= 0; i = b.WithinLimits.Next(i + 1) {
-		if !b.Remaining.allow(b.InstanceType(b.Options[i]).Capacity) {
-			b.WithinLimits.Remove(i)
+	b.keepWhere(b.WithinLimits, func(kind int) bool { return b.Remaining.allow(b.InstanceTypeAt(kind).Capacity) })
+}
+
+// keepWhere removes the options of instance types that do not pass.
+func (b *instances) keepWhere(options bitset.Set, passes func(kind int) bool) {
+	for kind := range b.Kinds {
+		if of := b.optionsOf(kind); slices.ContainsFunc(of, options.Has) && !passes(kind) {
+			for _, i := range of {
+				options.Remove(i)
+			}
 		}
 	}
 }
@@ -174,7 +184,7 @@ func (b *Candidate) NewAsk(wants *cluster.Shape, need []int64, strict bool) *Ask
 		return b.NewAsk(wants, need, strict)
 	}
 	if b.Cost == nil && b.Valuation.Worth != nil && len(out.Ways) > 0 {
-		b.Value() // in a question, the pool was not asked before
+		b.SetYields() // in a question, the pool was not asked before
 	}
 	b.Rate(out)
 	return out
@@ -317,7 +327,7 @@ func (b *Candidate) Restore(to *Saved) {
 	}
 	copy(b.AvailableNow, to.AvailableNow)
 	copy(b.WithinLimits, to.WithinLimits)
-	b.ByYield, b.Kits, b.Constraints, b.valued = nil, nil, nil, 0
+	b.yields, b.Kits, b.Constraints = yields{}, nil, nil
 }
 
 // Most is what an instance of the type has for pods, surplus credits included.
@@ -326,4 +336,17 @@ func (p *Saved) Most(kind int) []int64 {
 		return p.common.Whole[kind]
 	}
 	return p.common.Free[kind]
+}
+
+// AllPriced reports whether all options that are available have a price that is paid for each instance. Capacity
+// reservations are paid for already.
+func (b *obtainable) AllPriced() bool {
+	return *b.priced.Get(func() *bool {
+		out := true
+		for i := b.available.Next(0); out && i >= 0; i = b.available.Next(i + 1) {
+			offering := b.Offering(b.Options[i])
+			out = offering.Priced && offering.Option != cluster.Reserved
+		}
+		return &out
+	})
 }

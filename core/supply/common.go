@@ -20,7 +20,9 @@ type common struct {
 
 	available bitset.Set                 // options, before anything is launched
 	whole     parallel.Once[common]      // see Unleash
+	priced    parallel.Once[bool]        // see AllPriced
 	prices    parallel.Once[prices]      // where they are lasting
+	valued    parallel.Known[valued]     // see SetYields
 	fronts    parallel.Known[[]int]      // see newLot
 	rooms     parallel.Known[roomsTable] // see RoomsAmong
 	frontiers parallel.Known[bitset.Set] // see Frontier
@@ -30,8 +32,9 @@ type common struct {
 
 type columns = []bound.Column
 
-// columnsMax is for how many sets of options the columns are kept.
-const columnsMax = 64
+// columnsMax is for how many sets of options the columns are kept, and valuedMax for how many worths of resources what
+// options yield is.
+const columnsMax, valuedMax = 64, 64
 
 // commonOf returns what the pool has in common with others. Limits matter only by what they limit.
 func (o *Ready) commonOf(p *feasibility.Pool, number int, d amount.Dims, l *limits) *common {
@@ -46,7 +49,7 @@ func (o *Ready) commonOf(p *feasibility.Pool, number int, d amount.Dims, l *limi
 
 func newCommon(p *feasibility.Pool, d amount.Dims) *common {
 	c := &common{Free: make([][]int64, len(p.Kinds)), available: p.Available()}
-	c.columns.Most = columnsMax
+	c.columns.Most, c.valued.Most = columnsMax, valuedMax
 	for k := range p.Kinds {
 		if p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons)) {
 			c.Free[k] = d.Vector(p.Kinds[k].Free, p.InstanceTypeAt(k).Attachable)
@@ -118,7 +121,7 @@ func (c *common) recordCredit(p *feasibility.Pool, k int) {
 func (c *common) unleashed() *common {
 	return c.whole.Get(func() *common {
 		out := &common{Free: c.Whole, Credits: c.Credits, available: c.available}
-		out.columns.Most = columnsMax
+		out.columns.Most, out.valued.Most = columnsMax, valuedMax
 		return out
 	})
 }

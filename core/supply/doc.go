@@ -9,5 +9,7 @@
 //	region     options that are in the same domain of every key that matters
 //	load       what one new instance is to hold, in parts, one for each group
 //	choices    what a launch leaves open: instance types, zones, capacity types
+//	frontier   the options to which none is preferable, see Frontier
+//	common     what pools with the same options share within one decision
 //	yield      worth of what an option holds, for its cost
 package supply

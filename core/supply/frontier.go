@@ -2,8 +2,6 @@ package supply
 
 import (
 	"cmp"
-	"encoding/binary"
-	"math"
 	"slices"
 
 	"github.com/daemok/daemok/core/amount"
@@ -31,7 +29,10 @@ const (
 // of paying, where limits do not tell them apart. Of equal options the first one is kept, and all of those with surplus
 // credits or from a capacity reservation. The set must not be written.
 func (b *Candidate) Frontier(options bitset.Set, asked []bool) bitset.Set {
-	key := appendFloats(appendFloats(roomsKey(options, asked), b.Price), b.Risk)
+	key := roomsKey(options, asked)
+	if !b.Lasting {
+		key = appendFloats(appendFloats(key, b.Price), b.Risk)
+	}
 	return *b.frontiers.Get(key, func() *bitset.Set {
 		out := b.newFrontier(options, asked)
 		return &out
@@ -106,13 +107,4 @@ func (b *Candidate) waysToPay(options bitset.Set, asked []bool) func(option int)
 		}
 		return rigidSpot
 	}
-}
-
-// appendFloats appends a text that is equal for equal numbers.
-func appendFloats(text []byte, numbers []float64) []byte {
-	text = binary.LittleEndian.AppendUint64(text, uint64(len(numbers)))
-	for _, v := range numbers {
-		text = binary.LittleEndian.AppendUint64(text, math.Float64bits(v))
-	}
-	return text
 }

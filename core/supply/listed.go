@@ -22,10 +22,8 @@ func (b *obtainable) Together(l *Load) bitset.Set {
 			last = p.Way.Lot
 		}
 	}
-	for i := out.Next(0); l.Modest > 0 && i >= 0; i = out.Next(i + 1) {
-		if !b.asModest(b.Options[i].Kind, l.Modest-1) {
-			out.Remove(i)
-		}
+	if l.Modest > 0 {
+		b.keepWhere(out, func(kind int) bool { return b.asModest(kind, l.Modest-1) })
 	}
 	return out
 }
@@ -33,17 +31,7 @@ func (b *obtainable) Together(l *Load) bitset.Set {
 // Holding returns the options that may have the whole load.
 func (b *pricing) Holding(l *Load) bitset.Set {
 	out := b.Together(l)
-	known := b.kindMarks()
-	holds := make([]bool, len(known))
-	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
-		kind := b.Options[i].Kind
-		if !known[kind] {
-			known[kind], holds[kind] = true, l.fitsIn(b.Free[kind]) && b.Bears(l, kind)
-		}
-		if !holds[kind] {
-			out.Remove(i)
-		}
-	}
+	b.keepWhere(out, func(kind int) bool { return l.fitsIn(b.Free[kind]) && b.Bears(l, kind) })
 	return out
 }
 
@@ -139,11 +127,7 @@ func (b *poolOptions) optionsOf(kind int) []int {
 func (b *obtainable) modest(options bitset.Set) bitset.Set {
 	out := options.Clone()
 	first := b.InstanceType(b.Options[options.Next(0)]).Capacity
-	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
-		if !b.Remaining.noLarger(b.InstanceType(b.Options[i]).Capacity, first) {
-			out.Remove(i)
-		}
-	}
+	b.keepWhere(out, func(kind int) bool { return b.Remaining.noLarger(b.InstanceTypeAt(kind).Capacity, first) })
 	return out
 }
 

@@ -42,6 +42,7 @@ func (b *Candidate) lotOf(options bitset.Set) *Lot {
 
 // AppendSet appends a text that is equal for equal sets of options, as the key of a map.
 func AppendSet(text []byte, options bitset.Set) []byte {
+	text = slices.Grow(text, 8*len(options))
 	for _, word := range options {
 		text = binary.LittleEndian.AppendUint64(text, word)
 	}

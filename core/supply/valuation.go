@@ -8,7 +8,6 @@ import (
 // Valuation is what holds for all pools of one answer.
 type Valuation struct {
 	Worth            []float64                          // of one unit of each resource; nil: not found yet
-	Valued           int                                // how often Worth was found
 	LimitCost        float64                            // see place.Options.LimitCost
 	LeastInterrupted bool                               // see place.Options.LeastInterrupted
 	Daemons          map[*cluster.Shape]*topology.Rules // daemon pods that rules of other pods look at

@@ -2,7 +2,9 @@ package supply
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
@@ -47,71 +49,61 @@ func (b *pricing) newColumns(options bitset.Set) []bound.Column {
 	return out
 }
 
-// ValuedAs reports whether the options of the two pools yield the same, whatever resources are worth.
-func (b *Candidate) ValuedAs(other *Candidate) bool {
-	if b.Valuation.LimitCost > 0 && (b.Remaining != nil || other.Remaining != nil) {
-		return false
-	}
-	return b.OffersAs(other) && (b.Valuation.LeastInterrupted || !b.Risky || slices.Equal(b.AvailableNow, other.AvailableNow)) &&
-		slices.EqualFunc(b.Credits, other.Credits, func(x, y *credit) bool {
-			return (x == nil) == (y == nil) && (x == nil || x.lasting == y.lasting && x.price == y.price)
-		})
+// valued is what options cost and yield by one worth of resources.
+type valued struct {
+	prices
+	yields
 }
 
-// Value sets what options yield, by what one unit of each resource is worth; a Twin takes it from the pool that it
-// is like.
-func (b *Candidate) Value() {
-	like := b.Like
-	if like == nil {
-		b.SetYields()
+// SetYields finds what each option costs and yields by what resources are worth now. Pools with the same options share
+// the answer, unless what is left of limits counts.
+func (b *pricing) SetYields() {
+	if b.limitCostCounts() {
+		b.prices = b.pricesBy(b.Valuation.Worth)
+		b.yields = b.yieldsBy(b.Valuation.Worth)
 		return
 	}
-	if like.valued != b.Valuation.Valued {
-		like.SetYields()
-		like.valued = b.Valuation.Valued
-	}
-	b.TakeYields(like)
+	known := b.common.valued.Get(b.valuedKey(), func() *valued {
+		b.reckon()
+		return &valued{b.prices, b.yieldsBy(b.Valuation.Worth)}
+	})
+	b.prices, b.yields = known.prices, known.yields
 }
 
-// TakeYields takes costs and yields from a pool that has the same.
-func (b *Candidate) TakeYields(like *Candidate) {
-	b.prices, b.Yield, b.ByYield = like.prices, like.Yield, like.ByYield
-	b.borrowed = like != b
+// valuedKey is equal where options cost and yield the same.
+func (b *pricing) valuedKey() []byte {
+	key := strconv.AppendBool(appendFloats(nil, b.Valuation.Worth), b.Valuation.LeastInterrupted)
+	if b.Risky && !b.Valuation.LeastInterrupted {
+		key = AppendSet(key, b.AvailableNow) // see risks
+	}
+	return key
 }
 
-// SetYields finds what each option yields by what resources are worth now.
-func (b *pricing) SetYields() {
-	worth := b.Valuation.Worth
-	if !b.Lasting || b.borrowed {
-		b.Yield, b.borrowed = make([]float64, len(b.Options)), false
-	}
-	if !b.Lasting {
-		b.reckon(worth)
-	}
-	yields := make([]float64, len(b.alike)) // by class
+func (b *pricing) yieldsBy(worth []float64) yields {
+	out := yields{Yield: make([]float64, len(b.Options))}
+	byClass := make([]float64, len(b.alike))
 	for at, class := range b.alike {
 		if free := b.Free[b.Options[class[0]].Kind]; free != nil {
-			yields[at] = amount.Value(worth, free) / b.Cost[class[0]]
+			byClass[at] = amount.Value(worth, free) / b.Cost[class[0]]
 		}
 		for _, i := range class {
-			b.Yield[i] = yields[at]
+			out.Yield[i] = byClass[at]
 		}
 	}
-	b.ByYield = b.inClasses(byFalling(yields))
+	out.ByYield = b.inClasses(byFalling(byClass), byClass)
+	return out
 }
 
 // reckon sets what options cost, and what counts when they are compared.
-func (b *pricing) reckon(worth []float64) {
-	if b.limitCostCounts() {
-		b.prices = b.pricesBy(worth)
-		return
+func (b *pricing) reckon() {
+	if !b.limitCostCounts() {
+		b.prices = *b.common.prices.Get(func() *prices {
+			out := b.pricesBy(b.Valuation.Worth)
+			return &out
+		})
 	}
-	b.prices = *b.common.prices.Get(func() *prices {
-		out := b.pricesBy(worth)
-		return &out
-	})
-	if !b.Lasting {
-		b.prices = b.pricesBy(worth)
+	if b.limitCostCounts() || !b.Lasting {
+		b.prices = b.pricesBy(b.Valuation.Worth)
 	}
 }
 
@@ -143,12 +135,12 @@ func (b *pricing) classes() [][]int {
 
 // inClasses lists options class by class, those of classes with the same yield
 // in the order of launching.
-func (b *pricing) inClasses(order []int) []int {
+func (b *pricing) inClasses(order []int, yields []float64) []int {
 	out := make([]int, 0, len(b.Options))
 	for len(order) > 0 {
 		from, classes := len(out), 0
 		for _, c := range order {
-			if b.Yield[b.alike[c][0]] != b.Yield[b.alike[order[0]][0]] {
+			if yields[c] != yields[order[0]] {
 				break
 			}
 			out = append(out, b.alike[c]...)
@@ -287,6 +279,15 @@ func (b *instances) AvailableAs(kind int, cost float64, open uint64) []bound.Off
 func AppendAmounts(text []byte, amounts []int64) []byte {
 	for _, v := range amounts {
 		text = binary.LittleEndian.AppendUint64(text, uint64(v))
+	}
+	return text
+}
+
+// appendFloats appends a text that is equal for equal numbers.
+func appendFloats(text []byte, numbers []float64) []byte {
+	text = binary.LittleEndian.AppendUint64(slices.Grow(text, 8*(1+len(numbers))), uint64(len(numbers)))
+	for _, v := range numbers {
+		text = binary.LittleEndian.AppendUint64(text, math.Float64bits(v))
 	}
 	return text
 }
