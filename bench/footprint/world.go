@@ -41,6 +41,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/test/emulator"
+	emulated "github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/store"
 )
@@ -94,8 +95,8 @@ func open(o Options) (*world, error) {
 	if w.folder, err = os.MkdirTemp("", "daemok-footprint-"); err != nil {
 		return nil, err
 	}
-	w.aws = emulator.New(emulator.Options{Account: emulator.Account{ClusterName: clusterName, Region: region, EKSVersion: "1." + kubernetes},
-		Seed: 1, Lags: &emulator.Lags{}, Figures: market.Figures{RememberFor: time.Hour, PriceStep: 5 * time.Minute}})
+	w.aws = emulator.New(emulated.Options{Account: emulated.Account{ClusterName: clusterName, Region: region, EKSVersion: "1." + kubernetes},
+		Seed: 1, Lags: &emulated.Lags{}, Figures: market.Figures{RememberFor: time.Hour, PriceStep: 5 * time.Minute}})
 	resources := append(
 		w.store.Resources(true, &corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.LimitRange{}, &corev1.PersistentVolumeClaim{}, &corev1.ReplicationController{},
 			&corev1.Event{}, &eventsv1.Event{}, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &batchv1.Job{},

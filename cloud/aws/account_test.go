@@ -20,6 +20,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -63,7 +64,7 @@ type account struct {
 func openAccount(t testing.TB) *account {
 	t.Helper()
 	a := &account{clock: newClock()}
-	a.server = emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: a.Now})
+	a.server = emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Now: a.Now})
 	web := httptest.NewServer(a.server)
 	t.Cleanup(func() { a.server.Close(); web.Close() })
 	pointAt(t, web.URL)

@@ -28,6 +28,7 @@ import (
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/test/conformance"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 var endpoint = flag.String("endpoint", "", "URL of what TestEndpoint is run against, with credentials and region from the environment; empty: an emulator of its own")
@@ -121,7 +122,7 @@ func openSite(t *testing.T) *site {
 		s.lag, s.end = duration(t, "CONFORMANCE_LAG", 15*time.Second), duration(t, "CONFORMANCE_END", 3*time.Minute)
 	} else {
 		c := newClock()
-		server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "elsewhere"}, Seed: 3, Now: c.Now})
+		server := emulator.New(world.Options{Account: world.Account{ClusterName: "elsewhere"}, Seed: 3, Now: c.Now})
 		web := httptest.NewServer(server)
 		t.Cleanup(func() { server.Close(); web.Close() })
 		pointAt(t, web.URL)

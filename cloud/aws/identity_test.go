@@ -18,6 +18,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // issued is a token of the service account, as the API server issues it, and the key that signed it.
@@ -64,7 +65,7 @@ func TestAStartThatGetsNoRole(t *testing.T) {
 		"the role trusts others":             {"kube-system:another", 0, time.Hour, 0, []string{"does not trust the controller's service account", "daemok doctor", "Not authorized to perform sts:AssumeRoleWithWebIdentity"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1})
+			server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1})
 			web := httptest.NewServer(server)
 			t.Cleanup(func() { server.Close(); web.Close() })
 			token, key := issued(t, server.Issuer(), tt.account, time.Now().Add(tt.from), time.Now().Add(tt.until))

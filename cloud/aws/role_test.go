@@ -15,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // signed notes with which key each call was signed.
@@ -73,7 +74,7 @@ func TestEveryCallIsMadeAsTheRole(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "test"}, Seed: 1})
+	server := emulator.New(world.Options{Account: world.Account{ClusterName: "test"}, Seed: 1})
 	s := &signed{server: server, keys: map[string]string{}}
 	role := client.Role{ARN: "arn:aws:iam::123456789012:role/buyer", For: 15 * time.Minute}
 	makeLauncher(t, server)

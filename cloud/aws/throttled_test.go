@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -37,7 +38,7 @@ func (h atHand) Do(r *http.Request) (*http.Response, error) {
 // each action as the share of what is usual.
 func openAtHand(t *testing.T, share float64) (*emulator.Server, *Provider, nodeclass.Class) {
 	t.Helper()
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: time.Now})
+	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Now: time.Now})
 	t.Cleanup(server.Close)
 	config := client.At("http://ec2.test", "us-east-1", client.Key{ID: "key", Secret: "secret"})
 	config.HTTPClient = atHand{server}

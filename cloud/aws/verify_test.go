@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/faults"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -71,7 +72,7 @@ func TestVerify(t *testing.T) {
 	})
 	t.Run("the right to launch into capacity reservations is asked for where the class selects any", func(t *testing.T) {
 		a := openAccount(t)
-		a.server.Deny(emulator.OnReservations)
+		a.server.Deny(faults.OnReservations)
 		if err := a.provider.Verify(t.Context(), a.class); err != nil {
 			t.Errorf("a class without reservations needs a right on them: %v", err)
 		}
@@ -83,7 +84,7 @@ func TestVerify(t *testing.T) {
 		if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", block, 1)); len(got) > 0 || isShort(err) || !strings.Contains(refusal(t, err).Cause, block) {
 			t.Errorf("Launch without the right = %+v, %v", got, err)
 		}
-		a.server.Allow(emulator.OnReservations)
+		a.server.Allow(faults.OnReservations)
 		if err := a.provider.Verify(t.Context(), a.class); err != nil {
 			t.Errorf("with the right: %v", err)
 		}
@@ -106,12 +107,12 @@ func TestVerify(t *testing.T) {
 			}
 		}
 		for _, id := range ids {
-			a.server.Deny(emulator.OnReservation(id))
+			a.server.Deny(faults.OnReservation(id))
 			refused := refusal(t, a.provider.Verify(t.Context(), a.class))
 			if !strings.Contains(refused.Cause, ":capacity-reservation/"+id) || strings.Count(refused.Cause, "lacks the right") != 1 {
 				t.Errorf("without the right on %s: %v", id, refused)
 			}
-			a.server.Allow(emulator.OnReservation(id))
+			a.server.Allow(faults.OnReservation(id))
 		}
 	})
 	t.Run("a reservation that is full, or was cancelled a moment ago, is no refusal, and what both launches lack is said once", func(t *testing.T) {
@@ -139,7 +140,7 @@ func TestVerify(t *testing.T) {
 	t.Run("throttling is no refusal", func(t *testing.T) {
 		for _, action := range rehearsedActions {
 			a := openAccount(t)
-			a.server.AddFault(emulator.Fault{Action: action, Code: "RequestLimitExceeded", Nth: 1, Times: 100})
+			a.server.AddFault(faults.Fault{Action: action, Code: "RequestLimitExceeded", Nth: 1, Times: 100})
 			err := a.provider.Verify(t.Context(), a.class)
 			if throttled, ok := errors.AsType[*cloud.ThrottledError](err); !ok || !strings.Contains(throttled.Call, action) {
 				t.Errorf("Verify with %s throttled = %v, want a *cloud.ThrottledError that names it", action, err)

@@ -12,13 +12,14 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // prodAccount is the URL of an account whose one cluster is prod, which is AWS until the
 // test ends.
 func prodAccount(t *testing.T) string {
 	t.Helper()
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Lags: &emulator.Lags{}})
+	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Lags: &world.Lags{}})
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { server.Close(); web.Close() })
 	pointAtAccount(t, web.URL)

@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/policy"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -218,7 +219,7 @@ func TestIAMPolicySaysWhatItLacks(t *testing.T) {
 // prints for the cluster, but for the statements left out, and more.
 func restrictedAccount(t *testing.T, open connector, more string, without ...string) {
 	t.Helper()
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Lags: &emulator.Lags{}})
+	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Lags: &world.Lags{}})
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { server.Close(); web.Close() })
 	pointAtAccount(t, web.URL)

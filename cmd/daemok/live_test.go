@@ -29,13 +29,14 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/store"
 )
 
 // emulatedAccount connects to an AWS account that is not real.
 func emulatedAccount(t *testing.T) *aws.Provider {
 	t.Helper()
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1})
+	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1})
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { server.Close(); web.Close() })
 	for name, value := range map[string]string{

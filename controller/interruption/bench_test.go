@@ -14,6 +14,7 @@ import (
 	awsnotice "github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // BenchmarkAThousandInterruptions is the whole way of 1,000 spot warnings about as many
@@ -21,7 +22,7 @@ import (
 // every message too. The API server is in memory.
 func BenchmarkAThousandInterruptions(b *testing.B) {
 	const n = 1000
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: time.Now})
+	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Now: time.Now})
 	web := httptest.NewServer(server)
 	b.Cleanup(func() { server.Close(); web.Close() })
 	account := sqs.NewFromConfig(client.At(web.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"}))

@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/lab/machine"
 	"github.com/daemok/daemok/lab/volume"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // What a type is expected to take before its node is there, by what EC2
@@ -67,7 +68,7 @@ func atLeastOne(n int64) int32 { return int32(max(1, n)) }
 // offered reads the types as the controller does, from the emulated EC2.
 func offered(t *testing.T) []catalog.Type {
 	t.Helper()
-	server := emulator.New(emulator.Options{Seed: 1})
+	server := emulator.New(world.Options{Seed: 1})
 	t.Cleanup(server.Close)
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)

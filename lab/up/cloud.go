@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/lab/directory"
 	"github.com/daemok/daemok/test/emulator"
 	awscontrol "github.com/daemok/daemok/test/emulator/control"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // zonesMax is how many zones of a region the emulated account uses.
@@ -44,8 +45,8 @@ func loopback(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port)
 func (l *Lab) startCloud(context.Context) error {
 	c := &cloud{file: l.directory.Cloud(), touched: make(chan struct{}, 1)}
 	ca := string(l.access.Authority.CertificatePEM())
-	c.Server = emulator.New(emulator.Options{
-		Account: emulator.Account{
+	c.Server = emulator.New(world.Options{
+		Account: world.Account{
 			Region: l.identity.Region, ClusterName: l.identity.ClusterName, EKSVersion: l.identity.EKSVersion,
 			Endpoint: l.access.URL(), CA: ca, ServiceCIDR: cluster.ServiceCIDR, Tags: l.identity.Tags,
 		},

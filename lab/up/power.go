@@ -4,6 +4,7 @@ import (
 	"github.com/daemok/daemok/lab/datacenter"
 	"github.com/daemok/daemok/lab/machine"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -29,7 +30,7 @@ func (l *Lab) connectPower(center *datacenter.Center) {
 }
 
 // instanceOf is what an instance knows of the instance it runs as.
-func machineOf(i emulator.Instance, region string) machine.Instance {
+func machineOf(i world.Instance, region string) machine.Instance {
 	return machine.Instance{
 		ID: i.ID, Type: i.Type, Region: region, Zone: i.Zone, ZoneID: i.ZoneID, State: i.State,
 		ImageName: i.ImageName, UserData: []byte(i.UserData), PrivateDNS: i.PrivateDNS, PrivateIP: i.PrivateIP,
@@ -40,7 +41,7 @@ func machineOf(i emulator.Instance, region string) machine.Instance {
 
 // kubeletDisk is the size of the volume with the kubelet's files: Bottlerocket
 // keeps them on its second, the others on the root volume.
-func kubeletDisk(i emulator.Instance) int64 {
+func kubeletDisk(i world.Instance) int64 {
 	n := 0
 	if i.ImageFamily == "Bottlerocket" {
 		n = 1

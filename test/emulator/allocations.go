@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // allocation is what a reservation gives to the interruptible one that is made out of it. It stays part of the
@@ -57,13 +58,13 @@ func (s *Server) advanceReservations(now time.Time) {
 // returnReclaimed makes reclaimed capacity available in its source reservation as the instances terminate; the lock
 // is held.
 func (s *Server) returnReclaimed(now time.Time) {
-	for _, r := range s.st.Reservations {
+	for _, r := range s.Reservations {
 		if r.Allocation == nil || r.Allocation.Held == r.Allocation.Target {
 			continue
 		}
 		if held := r.Allocation.Target + s.reclaiming(r.Allocation.ID, now); held != r.Allocation.Held {
 			r.Allocation.Held = held
-			s.market.Resize(r.pool(), r.room())
+			s.Market().Resize(r.pool(), r.room())
 		}
 		if r.Allocation.status() == "active" && r.Allocation.Target == 0 && r.Allocation.Zero == zeroCancels {
 			r.Allocation = nil
@@ -73,11 +74,11 @@ func (s *Server) returnReclaimed(now time.Time) {
 
 // reclaiming counts the instances of an interruptible reservation that were warned and have not ended.
 func (s *Server) reclaiming(id string, now time.Time) (n int) {
-	for _, i := range s.st.Instances {
+	for _, i := range s.Records {
 		if i.InReservation != id {
 			continue
 		}
-		if m, known := s.market.Machine(i.ID); known && !m.WarnedAt.IsZero() && m.EndsAt.After(now) {
+		if m, known := s.Market().Machine(i.ID); known && !m.WarnedAt.IsZero() && m.EndsAt.After(now) {
 			n++
 		}
 	}
@@ -107,7 +108,7 @@ func allocationAnswer(a *allocation) *allocationXML {
 
 // readZero reads what is to become of an interruptible reservation at a target of 0.
 func readZero(c *call, unasked string) (string, error) {
-	zero := cmp.Or(c.params.String("ZeroSizePreference"), unasked)
+	zero := cmp.Or(c.Params.String("ZeroSizePreference"), unasked)
 	if !slices.Contains([]string{zeroCancels, zeroRetains}, zero) {
 		return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for ZeroSizePreference. Valid values are %s and %s.", zero, zeroCancels, zeroRetains)
 	}
@@ -125,16 +126,16 @@ type createdAllocation struct {
 // createAllocation makes an interruptible reservation out of what a reservation of the account has free. It is there at
 // once, where EC2 takes a while.
 func createAllocation(c *call) (any, error) {
-	return once(c, func() (createdAllocation, error) { return c.server.newAllocation(c) })
+	return world.Once(c.Call, func() (createdAllocation, error) { return c.server.newAllocation(c) })
 }
 
 func (s *Server) newAllocation(c *call) (createdAllocation, error) {
 	var none createdAllocation
-	source, err := s.st.reservation(c.params.String("CapacityReservationId"))
+	source, err := s.reservation(c.Params.String("CapacityReservationId"))
 	if err != nil {
 		return none, err
 	}
-	count, err := c.params.Int("InstanceCount", 0)
+	count, err := c.Params.Int("InstanceCount", 0)
 	if err != nil {
 		return none, err
 	}
@@ -142,26 +143,26 @@ func (s *Server) newAllocation(c *call) (createdAllocation, error) {
 	if err != nil {
 		return none, err
 	}
-	if err := s.mayAllocate(source, c.now); err != nil {
+	if err := s.mayAllocate(source, c.At); err != nil {
 		return none, err
 	}
-	if free := max(0, s.market.Capacity(source.pool())); count < 1 || count > free {
+	if free := max(0, s.Market().Capacity(source.pool())); count < 1 || count > free {
 		return none, wire.Errorf("InvalidParameterValue", "Value (%d) for parameter instanceCount is invalid. It must be at least 1 and no more than the %d available instances of '%s'.", count, free, source.ID)
 	}
-	specs, err := readTagSpecifications(c.params)
+	specs, err := world.ReadTagSpecifications(c.Params)
 	if err != nil {
 		return none, err
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return none, err
 	}
 	made := &capacityReservation{
 		Type: source.Type, Zone: source.Zone, Total: count, Criteria: matchTargeted, Kind: reservationDefault, Interruptible: true, Source: source.ID,
-		Dedicated: source.Dedicated, Placement: source.Placement, Tags: tagsFor(specs, "capacity-reservation"),
+		Dedicated: source.Dedicated, Placement: source.Placement, Tags: world.TagsFor(specs, "capacity-reservation"),
 	}
-	s.addReservation(made, c.now)
+	s.addReservation(made, c.At)
 	source.Allocation = &allocation{ID: made.ID, Target: count, Held: count, Zero: zero}
-	s.market.Resize(source.pool(), source.room())
+	s.Market().Resize(source.pool(), source.room())
 	return createdAllocation{interruptionAdhoc, source.ID, source.Allocation.status(), count}, nil
 }
 
@@ -169,7 +170,7 @@ func (s *Server) newAllocation(c *call) (createdAllocation, error) {
 func (s *Server) mayAllocate(r *capacityReservation, now time.Time) error {
 	s.returnReclaimed(now)
 	switch state := r.state(now); {
-	case r.Owner != s.st.Account.ID || r.Kind != reservationDefault || r.Interruptible:
+	case r.Owner != s.Settings.ID || r.Kind != reservationDefault || r.Interruptible:
 		return wire.Errorf("UnsupportedOperation", "The capacity reservation '%s' is no ordinary one of the account: it cannot have an interruptible allocation.", r.ID)
 	case state != "active":
 		return wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' is %s.", r.ID, state)
@@ -184,16 +185,16 @@ func (s *Server) mayAllocate(r *capacityReservation, now time.Time) error {
 // updateAllocation gives more of a reservation to the interruptible one that is made out of it, or reclaims some of that.
 func updateAllocation(c *call) (any, error) {
 	s := c.server
-	s.returnReclaimed(c.now)
-	source, err := c.state().reservation(c.params.String("CapacityReservationId"))
+	s.returnReclaimed(c.At)
+	source, err := c.server.reservation(c.Params.String("CapacityReservationId"))
 	if err != nil {
 		return nil, err
 	}
 	if source.Allocation == nil {
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' has no interruptible allocation.", source.ID)
 	}
-	made := c.state().Reservations[source.Allocation.ID]
-	target, err := c.params.Int("TargetInstanceCount", made.Total)
+	made := c.server.Reservations[source.Allocation.ID]
+	target, err := c.Params.Int("TargetInstanceCount", made.Total)
 	if err != nil {
 		return nil, err
 	}
@@ -201,18 +202,18 @@ func updateAllocation(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := made.Total + max(0, s.market.Capacity(source.pool())); target < 0 || target > most {
+	if most := made.Total + max(0, s.Market().Capacity(source.pool())); target < 0 || target > most {
 		return nil, wire.Errorf("InvalidParameterValue", "Value (%d) for parameter targetInstanceCount is invalid. It must be between 0 and %d, what is allocated and what is available.", target, most)
 	}
-	if state := made.state(c.now); state != "active" || source.Allocation.status() == "canceling" {
+	if state := made.state(c.At); state != "active" || source.Allocation.status() == "canceling" {
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The interruptible capacity reservation '%s' is being cancelled.", made.ID)
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	is := source.Allocation // which may be over with this
 	is.Zero = zero
-	s.resizeAllocation(source, made, target, c.now)
+	s.resizeAllocation(source, made, target, c.At)
 	return struct {
 		Count  int    `xml:"instanceCount"`
 		ID     string `xml:"interruptibleCapacityReservationId"`
@@ -231,6 +232,6 @@ func (s *Server) resizeAllocation(source, made *capacityReservation, target int,
 	}
 	source.Allocation.Held += target - made.Total
 	source.Allocation.Target, made.Total = target, target
-	s.market.Resize(made.pool(), target)
-	s.market.Resize(source.pool(), source.room())
+	s.Market().Resize(made.pool(), target)
+	s.Market().Resize(source.pool(), source.room())
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -170,7 +170,7 @@ func TestDryRunsLeaveTheBucketOfLaunches(t *testing.T) {
 
 // An instance that was just launched is not found by other calls for a while.
 func TestNewInstancesAreNotSeenAtOnce(t *testing.T) {
-	slow := func(o *emulator.Options) {
+	slow := func(o *world.Options) {
 		noLags(o)
 		o.Figures.Visible = market.Spread{Half: 3 * time.Second, Tail: 3 * time.Second}
 	}
@@ -202,7 +202,7 @@ func TestNewInstancesAreNotSeenAtOnce(t *testing.T) {
 
 // Tags: 50 a resource, none that begin with aws:, seen by filters a bit later.
 func TestTagRules(t *testing.T) {
-	a := open(t, noLags, func(o *emulator.Options) { o.Lags = &emulator.Lags{TagLeast: time.Second, TagMost: 2 * time.Second} })
+	a := open(t, noLags, func(o *world.Options) { o.Lags = &world.Lags{TagLeast: time.Second, TagMost: 2 * time.Second} })
 	out, err := a.fleet(a.template("web"), 1, overrides(a.override("m5.large", "us-east-1a")))
 	a.must(err)
 	id := out.Instances[0].InstanceIds[0]

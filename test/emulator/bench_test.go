@@ -16,13 +16,14 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // BenchmarkNew is the cost of opening an account, the catalogue decoded.
 func BenchmarkNew(b *testing.B) {
 	ec2data.Load()
 	for b.Loop() {
-		emulator.New(emulator.Options{})
+		emulator.New(world.Options{})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -14,21 +15,21 @@ const defaultGroup = "default VPC security group"
 
 // createVPC makes a network with its default group. Its block is a /16 to a /28.
 func createVPC(c *call) (any, error) {
-	block, err := readBlock(c.params.String("CidrBlock"), "InvalidVpc.Range")
+	block, err := readBlock(c.Params.String("CidrBlock"), "InvalidVpc.Range")
 	if err != nil {
 		return nil, err
 	}
-	specs, err := readTagSpecifications(c.params)
+	specs, err := world.ReadTagSpecifications(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	st := c.state()
-	v := &vpc{ID: st.newID("vpc"), CIDR: block.String(), Tags: tagsFor(specs, "vpc")}
+	st := c.server
+	v := &vpc{ID: st.NewID("vpc"), CIDR: block.String(), Tags: world.TagsFor(specs, "vpc")}
 	st.VPCs = append(st.VPCs, v)
-	st.addGroup(&securityGroup{ID: st.newID("sg"), VPC: v.ID, Name: "default", Description: defaultGroup})
+	st.addGroup(&securityGroup{ID: st.NewID("sg"), VPC: v.ID, Name: "default", Description: defaultGroup})
 	return struct {
 		VPC vpcXML `xml:"vpc"`
 	}{vpcAnswer(st, v)}, nil
@@ -36,8 +37,8 @@ func createVPC(c *call) (any, error) {
 
 // deleteVPC deletes a network without subnets and groups beside its default one.
 func deleteVPC(c *call) (any, error) {
-	st := c.state()
-	v, err := st.vpc(c.params.String("VpcId"))
+	st := c.server
+	v, err := st.vpc(c.Params.String("VpcId"))
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func deleteVPC(c *call) (any, error) {
 	if used || v == st.clusterVPC() {
 		return nil, wire.Errorf("DependencyViolation", "The vpc '%s' has dependencies and cannot be deleted.", v.ID)
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	st.VPCs = slices.DeleteFunc(st.VPCs, func(other *vpc) bool { return other == v })
@@ -57,12 +58,12 @@ func deleteVPC(c *call) (any, error) {
 
 // createSubnet makes a subnet in a zone, the first where none is named.
 func createSubnet(c *call) (any, error) {
-	st := c.state()
-	v, err := st.vpc(c.params.String("VpcId"))
+	st := c.server
+	v, err := st.vpc(c.Params.String("VpcId"))
 	if err != nil {
 		return nil, err
 	}
-	block, err := readBlock(c.params.String("CidrBlock"), "InvalidSubnet.Range")
+	block, err := readBlock(c.Params.String("CidrBlock"), "InvalidSubnet.Range")
 	if err != nil {
 		return nil, err
 	}
@@ -72,19 +73,19 @@ func createSubnet(c *call) (any, error) {
 	if slices.ContainsFunc(st.Subnets, func(s *subnet) bool { return s.VPC == v.ID && s.CIDR.Overlaps(block) }) {
 		return nil, wire.Errorf("InvalidSubnet.Conflict", "The CIDR '%s' conflicts with another subnet", block)
 	}
-	in, err := st.zoneOf(c.params.String("AvailabilityZone"), c.params.String("AvailabilityZoneId"))
+	in, err := st.ZoneOf(c.Params.String("AvailabilityZone"), c.Params.String("AvailabilityZoneId"))
 	if err != nil {
 		return nil, err
 	}
-	specs, err := readTagSpecifications(c.params)
+	specs, err := world.ReadTagSpecifications(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	made := &subnet{ID: st.newID("subnet"), VPC: v.ID, Zone: in, CIDR: block, Tags: tagsFor(specs, "subnet"), Used: map[string]string{}}
-	st.Subnets = byKey(append(st.Subnets, made), func(s *subnet) string { return s.ID })
+	made := &subnet{ID: st.NewID("subnet"), VPC: v.ID, Zone: in, CIDR: block, Tags: world.TagsFor(specs, "subnet"), Used: map[string]string{}}
+	st.Subnets = world.ByKey(append(st.Subnets, made), func(s *subnet) string { return s.ID })
 	return struct {
 		Subnet subnetXML `xml:"subnet"`
 	}{subnetAnswer(st, made)}, nil
@@ -92,15 +93,15 @@ func createSubnet(c *call) (any, error) {
 
 // deleteSubnet deletes a subnet in which nothing has an address.
 func deleteSubnet(c *call) (any, error) {
-	st := c.state()
-	gone, err := st.subnet(c.params.String("SubnetId"))
+	st := c.server
+	gone, err := st.subnet(c.Params.String("SubnetId"))
 	if err != nil {
 		return nil, err
 	}
 	if len(gone.Used) > 0 || gone.Devices > 0 {
 		return nil, wire.Errorf("DependencyViolation", "The subnet '%s' has dependencies and cannot be deleted.", gone.ID)
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	st.Subnets = slices.DeleteFunc(st.Subnets, func(s *subnet) bool { return s == gone })
@@ -109,12 +110,12 @@ func deleteSubnet(c *call) (any, error) {
 
 // createSecurityGroup makes a group in a VPC, in the cluster's where none is named.
 func createSecurityGroup(c *call) (any, error) {
-	st, name, description := c.state(), c.params.String("GroupName"), c.params.String("GroupDescription")
+	st, name, description := c.server, c.Params.String("GroupName"), c.Params.String("GroupDescription")
 	if name == "" || description == "" || strings.HasPrefix(name, "sg-") {
 		return nil, wire.Errorf("InvalidParameterValue", "A group needs a description, and a name that does not begin with sg-")
 	}
 	v := st.clusterVPC()
-	if id := c.params.String("VpcId"); id != "" {
+	if id := c.Params.String("VpcId"); id != "" {
 		var err error
 		if v, err = st.vpc(id); err != nil {
 			return nil, err
@@ -123,53 +124,45 @@ func createSecurityGroup(c *call) (any, error) {
 	if slices.ContainsFunc(st.Groups, func(g *securityGroup) bool { return g.VPC == v.ID && g.Name == name }) {
 		return nil, wire.Errorf("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'", name, v.ID)
 	}
-	specs, err := readTagSpecifications(c.params)
+	specs, err := world.ReadTagSpecifications(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	made := &securityGroup{ID: st.newID("sg"), VPC: v.ID, Name: name, Description: description, Tags: tagsFor(specs, "security-group")}
+	made := &securityGroup{ID: st.NewID("sg"), VPC: v.ID, Name: name, Description: description, Tags: world.TagsFor(specs, "security-group")}
 	st.addGroup(made)
 	return struct {
-		Return bool   `xml:"return"`
-		ID     string `xml:"groupId"`
-		Tags   tags   `xml:"tagSet>item"`
+		Return bool       `xml:"return"`
+		ID     string     `xml:"groupId"`
+		Tags   world.Tags `xml:"tagSet>item"`
 	}{true, made.ID, made.Tags}, nil
 }
 
 // deleteSecurityGroup deletes a group that nothing is behind.
 func deleteSecurityGroup(c *call) (any, error) {
-	st := c.state()
-	gone, err := st.group(c.params.String("GroupId"))
+	st := c.server
+	gone, err := st.group(c.Params.String("GroupId"))
 	if err != nil {
 		return nil, err
 	}
 	if gone.Name == "default" {
 		return nil, wire.Errorf("CannotDelete", "the specified group: \"%s\" name: \"default\" cannot be deleted by a user", gone.ID)
 	}
-	behind := slices.ContainsFunc(c.server.visible(c.now), func(l live) bool { return l.state != market.Terminated && slices.Contains(l.Groups, gone.ID) })
+	behind := slices.ContainsFunc(c.server.visible(c.At), func(l live) bool { return l.state != market.Terminated && slices.Contains(l.Groups, gone.ID) })
 	if behind || gone == st.clusterGroup() {
 		return nil, wire.Errorf("DependencyViolation", "resource %s has a dependent object", gone.ID)
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	st.Groups = slices.DeleteFunc(st.Groups, func(g *securityGroup) bool { return g == gone })
 	return nil, nil
 }
 
-func (s *state) addGroup(g *securityGroup) {
-	s.Groups = byKey(append(s.Groups, g), func(g *securityGroup) string { return g.ID })
-}
-
-func (s *state) zoneOf(name, id string) (zone, error) {
-	i := slices.IndexFunc(s.Zones, func(z zone) bool { return (name == "" || z.Name == name) && (id == "" || z.ID == id) })
-	if i < 0 {
-		return zone{}, wire.Errorf("InvalidParameterValue", "Value (%s%s) for parameter availabilityZone is invalid.", name, id)
-	}
-	return s.Zones[i], nil
+func (s *Server) addGroup(g *securityGroup) {
+	s.Groups = world.ByKey(append(s.Groups, g), func(g *securityGroup) string { return g.ID })
 }
 
 // readBlock reads an IPv4 block of a /16 to a /28.

@@ -9,14 +9,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // "When you create a VPC, we automatically create a default security group." "The
 // default VPC subnets … must not overlap." "You must detach or delete all gateways and
 // resources that are associated with the VPC before you can delete it."
 func TestANetworkIsBuiltAndTakenDown(t *testing.T) {
-	a, ctx := open(t, func(o *emulator.Options) { noLags(o) }), context.Background()
+	a, ctx := open(t, func(o *world.Options) { noLags(o) }), context.Background()
 	refused := func(what string, err error, want string) {
 		t.Helper()
 		if got := code(err); got != want {

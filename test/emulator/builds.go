@@ -3,6 +3,8 @@ package emulator
 import (
 	"fmt"
 	"slices"
+
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // builds lists what is published per Kubernetes version, as EKS, Bottlerocket,
@@ -97,7 +99,7 @@ func windowsBuilds() []build {
 			})
 		}
 	}
-	return byKey(all, func(b build) string { return b.name })
+	return world.ByKey(all, func(b build) string { return b.name })
 }
 
 func ubuntuBuilds() []build {

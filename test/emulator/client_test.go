@@ -16,6 +16,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/market/clock"
 )
@@ -30,16 +31,16 @@ type account struct {
 }
 
 // noLags lets every change be seen at once.
-func noLags(o *emulator.Options) {
+func noLags(o *world.Options) {
 	figures := market.DefaultFigures()
 	figures.Visible = market.Spread{}
-	o.Lags, o.Figures = &emulator.Lags{}, figures
+	o.Lags, o.Figures = &world.Lags{}, figures
 }
 
-func open(t testing.TB, settings ...func(*emulator.Options)) *account {
+func open(t testing.TB, settings ...func(*world.Options)) *account {
 	t.Helper()
 	a := &account{TB: t, Virtual: clock.NewVirtual(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))}
-	o := emulator.Options{Seed: 7, TimeScale: 1, Now: a.Now, Account: emulator.Account{Tags: map[string]string{"team": "blue"}}}
+	o := world.Options{Seed: 7, TimeScale: 1, Now: a.Now, Account: world.Account{Tags: map[string]string{"team": "blue"}}}
 	for _, set := range settings {
 		set(&o)
 	}

@@ -3,7 +3,8 @@ package emulator
 import (
 	"slices"
 	"strconv"
-	"time"
+
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 type imageXML struct {
@@ -29,7 +30,7 @@ type imageXML struct {
 	RootDevice   string           `xml:"rootDeviceName"`
 	RootType     string           `xml:"rootDeviceType"`
 	SRIOV        string           `xml:"sriovNetSupport"`
-	Tags         tags             `xml:"tagSet>item"`
+	Tags         world.Tags       `xml:"tagSet>item"`
 	Usage        string           `xml:"usageOperation"`
 	Virt         string           `xml:"virtualizationType"`
 }
@@ -52,29 +53,29 @@ func deprecation(i *image) string {
 	if i.DeprecatedAt.IsZero() {
 		return ""
 	}
-	return imageTime(i.DeprecatedAt)
+	return world.ImageTime(i.DeprecatedAt)
 }
 
 // describeImages leaves deprecated images out unless they are asked for, named by ID, or
 // the account's own.
 func describeImages(c *call) (any, error) {
-	st := c.state()
-	ids := c.params.Strings("ImageId")
-	st.recallImages(c.params)
-	chosen, err := chosenByID(ids, st.Images, func(i *image) string { return i.ID }, "InvalidAMIID.NotFound", "The image id '[%s]' does not exist")
+	st := c.server
+	ids := c.Params.Strings("ImageId")
+	st.recallImages(c.Params)
+	chosen, err := world.ChosenByID(ids, st.Images, func(i *image) string { return i.ID }, "InvalidAMIID.NotFound", "The image id '[%s]' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	if !c.params.Bool("IncludeDeprecated") && len(ids) == 0 {
-		chosen = slices.DeleteFunc(slices.Clone(chosen), func(i *image) bool { return i.deprecated(c.now) && i.OwnerID != st.Account.ID })
+	if !c.Params.Bool("IncludeDeprecated") && len(ids) == 0 {
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(i *image) bool { return i.deprecated(c.At) && i.OwnerID != st.Settings.ID })
 	}
-	chosen = ownedBy(chosen, c.params.Strings("Owner"), st.Account.ID)
-	page, next, err := list[*image]{
-		fields: st.imageFields(),
-		tags:   func(i *image) tags { return i.Tags.searchable(c.now) },
-		limits: pageLimits{1, 1000, 0},
-		key:    func(i *image) string { return i.ID },
-	}.page(c, chosen)
+	chosen = ownedBy(chosen, c.Params.Strings("Owner"), st.Settings.ID)
+	page, next, err := world.List[*image]{
+		Fields: st.imageFields(),
+		Tags:   func(i *image) world.Tags { return i.Tags.Searchable(c.At) },
+		Limits: world.PageLimits{1, 1000, 0},
+		Key:    func(i *image) string { return i.ID },
+	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func describeImages(c *call) (any, error) {
 }
 
 // public reports whether all accounts may launch an image, as they may all but the account's own.
-func (s *state) public(i *image) bool { return i.OwnerID != s.Account.ID }
+func (s *Server) public(i *image) bool { return i.OwnerID != s.Settings.ID }
 
 // ownedBy keeps the images of any of the owners: account numbers, aliases, or
 // self. Aliases of AWS's own accounts all read amazon.
@@ -109,7 +110,7 @@ func ownedBy(images []*image, owners []string, self string) []*image {
 
 func imageAnswer(i *image) imageXML {
 	x := imageXML{
-		Architecture: i.Architecture, BootMode: "uefi-preferred", CreatedAt: imageTime(i.CreatedAt), DeprecatedAt: deprecation(i),
+		Architecture: i.Architecture, BootMode: "uefi-preferred", CreatedAt: world.ImageTime(i.CreatedAt), DeprecatedAt: deprecation(i),
 		Description: i.Description, ENA: true, Hypervisor: "xen", ID: i.ID, Location: i.location(), OwnerAlias: i.OwnerAlias,
 		OwnerID: i.OwnerID, State: "available", Type: "machine", IMDS: "v2.0", Name: i.Name,
 		Details: "Linux/UNIX", RootDevice: i.RootDevice, RootType: "ebs", SRIOV: "simple", Tags: i.Tags, Usage: "RunInstances", Virt: "hvm",
@@ -133,11 +134,8 @@ func (i *image) location() string {
 	return i.OwnerID + "/" + i.Name
 }
 
-// imageTime is how EC2 writes the dates of images.
-func imageTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
-func (s *state) imageFields() fields[*image] {
-	owner := one(func(i *image) string { return i.OwnerID })
+func (s *Server) imageFields() world.Fields[*image] {
+	owner := world.One(func(i *image) string { return i.OwnerID })
 	device := func(f func(imageDevice) string) func(*image) []string {
 		return func(i *image) (all []string) {
 			for _, d := range i.Devices {
@@ -146,31 +144,31 @@ func (s *state) imageFields() fields[*image] {
 			return all
 		}
 	}
-	return fields[*image]{
+	return world.Fields[*image]{
 		"block-device-mapping.delete-on-termination": device(func(imageDevice) string { return "true" }),
 		"block-device-mapping.device-name":           device(func(d imageDevice) string { return d.Name }),
 		"block-device-mapping.encrypted":             device(func(imageDevice) string { return "false" }),
 		"block-device-mapping.snapshot-id":           device(func(d imageDevice) string { return d.Snapshot }),
 		"block-device-mapping.volume-size":           device(func(d imageDevice) string { return strconv.Itoa(d.SizeGiB) }),
 		"block-device-mapping.volume-type":           device(func(d imageDevice) string { return d.Type }),
-		"manifest-location":                          one((*image).location),
-		"sriov-net-support":                          one(func(*image) string { return "simple" }),
-		"architecture":                               one(func(i *image) string { return i.Architecture }),
-		"creation-date":                              one(func(i *image) string { return imageTime(i.CreatedAt) }),
-		"description":                                one(func(i *image) string { return i.Description }),
-		"ena-support":                                one(func(*image) string { return "true" }),
-		"hypervisor":                                 one(func(*image) string { return "xen" }),
-		"image-id":                                   one(func(i *image) string { return i.ID }),
-		"image-type":                                 one(func(*image) string { return "machine" }),
-		"is-public":                                  one(func(i *image) string { return boolText(s.public(i)) }),
-		"name":                                       one(func(i *image) string { return i.Name }),
-		"owner-alias":                                func(i *image) []string { return unlessEmpty(i.OwnerAlias) },
+		"manifest-location":                          world.One((*image).location),
+		"sriov-net-support":                          world.One(func(*image) string { return "simple" }),
+		"architecture":                               world.One(func(i *image) string { return i.Architecture }),
+		"creation-date":                              world.One(func(i *image) string { return world.ImageTime(i.CreatedAt) }),
+		"description":                                world.One(func(i *image) string { return i.Description }),
+		"ena-support":                                world.One(func(*image) string { return "true" }),
+		"hypervisor":                                 world.One(func(*image) string { return "xen" }),
+		"image-id":                                   world.One(func(i *image) string { return i.ID }),
+		"image-type":                                 world.One(func(*image) string { return "machine" }),
+		"is-public":                                  world.One(func(i *image) string { return world.BoolText(s.public(i)) }),
+		"name":                                       world.One(func(i *image) string { return i.Name }),
+		"owner-alias":                                func(i *image) []string { return world.UnlessEmpty(i.OwnerAlias) },
 		"owner-id":                                   owner,
-		"platform":                                   func(i *image) []string { return unlessEmpty(imageAnswer(i).Platform) },
-		"root-device-name":                           one(func(i *image) string { return i.RootDevice }),
-		"root-device-type":                           one(func(*image) string { return "ebs" }),
-		"state":                                      one(func(*image) string { return "available" }),
-		"virtualization-type":                        one(func(*image) string { return "hvm" }),
-	}.lacking("kernel-id", "product-code", "product-code.type", "ramdisk-id", "source-image-id", "source-image-region", "source-instance-id",
+		"platform":                                   func(i *image) []string { return world.UnlessEmpty(imageAnswer(i).Platform) },
+		"root-device-name":                           world.One(func(i *image) string { return i.RootDevice }),
+		"root-device-type":                           world.One(func(*image) string { return "ebs" }),
+		"state":                                      world.One(func(*image) string { return "available" }),
+		"virtualization-type":                        world.One(func(*image) string { return "hvm" }),
+	}.Lacking("kernel-id", "product-code", "product-code.type", "ramdisk-id", "source-image-id", "source-image-region", "source-instance-id",
 		"state-reason-code", "state-reason-message")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -56,7 +57,7 @@ type instanceXML struct {
 	StateReason         *reasonXML       `xml:"stateReason"`
 	Reason              string           `xml:"reason"`
 	SubnetID            string           `xml:"subnetId,omitempty"`
-	Tags                tags             `xml:"tagSet>item"`
+	Tags                world.Tags       `xml:"tagSet>item"`
 	Usage               string           `xml:"usageOperation"`
 	Virt                string           `xml:"virtualizationType"`
 	VPC                 string           `xml:"vpcId,omitempty"`
@@ -125,7 +126,7 @@ func (s *Server) instanceAnswers(all []live) []instanceXML {
 // instanceAnswer is the record as DescribeInstances shows it. A terminated
 // instance has lost its network and its devices.
 func (s *Server) instanceAnswer(l live) instanceXML {
-	img, err := s.st.image(l.Data.ImageID)
+	img, err := s.image(l.Data.ImageID)
 	if err != nil {
 		img = &image{ID: l.Data.ImageID}
 	}
@@ -148,12 +149,12 @@ func (s *Server) instanceAnswer(l live) instanceXML {
 		x.Profile = &profileIDXML{l.ProfileARN, l.ProfileID}
 	}
 	x.StateReason, x.Reason = reasonAnswer(l)
-	x.CapacityReservation, x.ReservationSpec = s.st.reservationOf(l.instance, s.now()), l.Data.Reservation
+	x.CapacityReservation, x.ReservationSpec = s.reservationOf(l.instance, s.Now()), l.Data.Reservation
 	if l.gone() {
 		return x
 	}
-	x.PrivateIP, x.PrivateDNS, x.PublicIP = l.Address, s.st.privateName(l.instance), l.PublicIP
-	x.SubnetID, x.VPC, x.Groups, x.Interfaces = l.Subnet, s.st.vpcOf(l.Subnet), s.groupRefs(l.Groups), s.interfacesAnswer(l)
+	x.PrivateIP, x.PrivateDNS, x.PublicIP = l.Address, s.privateName(l.instance), l.PublicIP
+	x.SubnetID, x.VPC, x.Groups, x.Interfaces = l.Subnet, s.vpcOf(l.Subnet), s.groupRefs(l.Groups), s.interfacesAnswer(l)
 	for _, v := range l.Volumes {
 		x.Devices = append(x.Devices, deviceStateXML{v.Device, ebsUsedXML{l.LaunchedAt, v.DeleteOnTermination, "attached", v.ID}})
 	}
@@ -164,7 +165,7 @@ func (s *Server) cpuAnswer(l live) *cpuOptions {
 	if l.Data.CPU != nil && l.Data.CPU.Cores > 0 {
 		return l.Data.CPU
 	}
-	t, known := s.data.Type(l.Type)
+	t, known := s.Data.Type(l.Type)
 	if !known {
 		return l.Data.CPU
 	}
@@ -179,11 +180,11 @@ func (s *Server) cpuAnswer(l live) *cpuOptions {
 func metadataAnswer(m *metadataOptions) *metadataOptions {
 	x := metadataOptions{State: "applied", Endpoint: "enabled", IPv6: "disabled", HopLimit: 2, Tokens: "required", InstanceTags: "disabled"}
 	if m != nil {
-		pick(&x.Endpoint, m.Endpoint)
-		pick(&x.IPv6, m.IPv6)
-		pick(&x.HopLimit, m.HopLimit)
-		pick(&x.Tokens, m.Tokens)
-		pick(&x.InstanceTags, m.InstanceTags)
+		world.Pick(&x.Endpoint, m.Endpoint)
+		world.Pick(&x.IPv6, m.IPv6)
+		world.Pick(&x.HopLimit, m.HopLimit)
+		world.Pick(&x.Tokens, m.Tokens)
+		world.Pick(&x.InstanceTags, m.InstanceTags)
 	}
 	return &x
 }
@@ -225,7 +226,7 @@ func (s *Server) groupRefs(ids []string) []groupRefXML {
 	var refs []groupRefXML
 	for _, id := range ids {
 		ref := groupRefXML{ID: id}
-		if g, err := s.st.group(id); err == nil {
+		if g, err := s.group(id); err == nil {
 			ref.Name = g.Name
 		}
 		refs = append(refs, ref)
@@ -236,32 +237,32 @@ func (s *Server) groupRefs(ids []string) []groupRefXML {
 // describeInstances gives one reservation per launch. MaxResults and instance
 // IDs exclude each other, as with EC2.
 func describeInstances(c *call) (any, error) {
-	ids := c.params.Strings("InstanceId")
-	if len(ids) > 0 && c.params.Has("MaxResults") {
+	ids := c.Params.Strings("InstanceId")
+	if len(ids) > 0 && c.Params.Has("MaxResults") {
 		return nil, wire.Errorf("InvalidParameterCombination", "The parameter instancesSet cannot be used with the parameter maxResults")
 	}
 	if len(ids) > 1000 {
 		return nil, wire.Errorf("InvalidParameterValue", "The maximum number of instance IDs per call is 1000")
 	}
-	chosen := c.server.visible(c.now)
+	chosen := c.server.visible(c.At)
 	if len(ids) > 0 {
 		var err error
-		if chosen, err = c.server.visibleByID(ids, c.now); err != nil {
+		if chosen, err = c.server.visibleByID(ids, c.At); err != nil {
 			return nil, err
 		}
 	}
-	found, err := matching(c.params, chosen, c.server.instanceFields(), func(l live) tags { return l.Tags.searchable(c.now) })
+	found, err := world.Matching(c.Params, chosen, c.server.instanceFields(), func(l live) world.Tags { return l.Tags.Searchable(c.At) })
 	if err != nil {
 		return nil, err
 	}
-	limits := pageLimits{5, 1000, 1000}
+	limits := world.PageLimits{5, 1000, 1000}
 	if len(ids) > 0 {
-		limits.unasked = 0
+		limits.Unasked = 0
 	}
 	if len(ids) > 0 { // all are sorted, those that were asked for are not
-		found = byKey(found, func(l live) string { return l.ID })
+		found = world.ByKey(found, func(l live) string { return l.ID })
 	}
-	page, next, err := paged(c, found, limits, func(l live) string { return l.ID })
+	page, next, err := world.Paged(c.Call, found, limits, func(l live) string { return l.ID })
 	if err != nil {
 		return nil, err
 	}
@@ -281,20 +282,20 @@ func (s *Server) reservations(all []live) []reservationXML {
 		if !known {
 			i = len(out)
 			at[l.Reservation] = i
-			out = append(out, reservationXML{ID: l.Reservation, OwnerID: s.st.Account.ID})
+			out = append(out, reservationXML{ID: l.Reservation, OwnerID: s.Settings.ID})
 		}
 		out[i].Instances = append(out[i].Instances, s.instanceAnswer(l))
 	}
 	return out
 }
 
-func (s *Server) instanceFields() fields[live] {
-	text := func(f func(live) string) func(live) []string { return one(f) }
-	return placementFilters().with(s.shownFields()).with(fields[live]{
+func (s *Server) instanceFields() world.Fields[live] {
+	text := func(f func(live) string) func(live) []string { return world.One(f) }
+	return placementFilters().With(s.shownFields()).With(world.Fields[live]{
 		"architecture":              text(func(l live) string { return s.instanceAnswer(l).Arch }),
 		"availability-zone":         text(func(l live) string { return l.Zone.Name }),
 		"availability-zone-id":      text(func(l live) string { return l.Zone.ID }),
-		"capacity-reservation-id":   text(func(l live) string { return s.st.reservationOf(l.instance, s.now()) }),
+		"capacity-reservation-id":   text(func(l live) string { return s.reservationOf(l.instance, s.Now()) }),
 		"client-token":              text(func(l live) string { return l.ClientToken }),
 		"iam-instance-profile.arn":  text(func(l live) string { return l.ProfileARN }),
 		"iam-instance-profile.id":   text(func(l live) string { return l.ProfileID }),
@@ -309,9 +310,9 @@ func (s *Server) instanceFields() fields[live] {
 		"instance-type":               text(func(l live) string { return l.Type }),
 		"instance.group-id":           func(l live) []string { return l.Groups },
 		"key-name":                    text(func(l live) string { return l.Data.KeyName }),
-		"launch-time":                 text(func(l live) string { return imageTime(l.LaunchedAt) }),
+		"launch-time":                 text(func(l live) string { return world.ImageTime(l.LaunchedAt) }),
 		"network-interface.subnet-id": text(func(l live) string { return l.Subnet }),
-		"owner-id":                    text(func(live) string { return s.st.Account.ID }),
+		"owner-id":                    text(func(live) string { return s.Settings.ID }),
 		"private-dns-name":            text(func(l live) string { return s.instanceAnswer(l).PrivateDNS }),
 		"private-ip-address":          text(func(l live) string { return s.instanceAnswer(l).PrivateIP }),
 		"reservation-id":              text(func(l live) string { return l.Reservation }),
@@ -319,13 +320,13 @@ func (s *Server) instanceFields() fields[live] {
 		"subnet-id":                   text(func(l live) string { return s.instanceAnswer(l).SubnetID }),
 		"tenancy":                     text(func(l live) string { return placementAnswer(l).Tenancy }),
 		"vpc-id":                      text(func(l live) string { return s.instanceAnswer(l).VPC }),
-	}).lacking("affinity", "boot-mode", "current-instance-boot-mode", "host-id", "ipv6-address", "kernel-id", "operator.principal", "outpost-arn", "product-code", "product-code.type", "ramdisk-id",
+	}).Lacking("affinity", "boot-mode", "current-instance-boot-mode", "host-id", "ipv6-address", "kernel-id", "operator.principal", "outpost-arn", "product-code", "product-code.type", "ramdisk-id",
 		"requester-id", "tpm-support")
 }
 
 // describeInstanceAttribute answers for the attributes that tools ask for.
 func describeInstanceAttribute(c *call) (any, error) {
-	found, err := c.server.visibleByID([]string{c.params.String("InstanceId")}, c.now)
+	found, err := c.server.visibleByID([]string{c.Params.String("InstanceId")}, c.At)
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +346,7 @@ func describeInstanceAttribute(c *call) (any, error) {
 		Groups   []groupRefXML `xml:"groupSet>item"`
 	}{ID: l.ID}
 	shown := c.server.instanceAnswer(l)
-	switch name := c.params.String("Attribute"); name {
+	switch name := c.Params.String("Attribute"); name {
 	case "userData":
 		answer.UserData = &valueXML{l.Data.UserData}
 	case "instanceType":
@@ -355,7 +356,7 @@ func describeInstanceAttribute(c *call) (any, error) {
 	case "disableApiTermination":
 		answer.NoEnd = &valueXML{"false"}
 	case "ebsOptimized":
-		answer.EBS = &valueXML{boolText(shown.EBS)}
+		answer.EBS = &valueXML{world.BoolText(shown.EBS)}
 	case "instanceInitiatedShutdownBehavior":
 		answer.Shutdown = &valueXML{"stop"}
 	case "rootDeviceName":

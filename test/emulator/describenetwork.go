@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 type subnetXML struct {
@@ -21,22 +22,22 @@ type subnetXML struct {
 	State        string      `xml:"state"`
 	ARN          string      `xml:"subnetArn"`
 	ID           string      `xml:"subnetId"`
-	Tags         tags        `xml:"tagSet>item"`
+	Tags         world.Tags  `xml:"tagSet>item"`
 	VPC          string      `xml:"vpcId"`
 }
 
 func describeSubnets(c *call) (any, error) {
-	st := c.state()
-	chosen, err := chosenByID(c.params.Strings("SubnetId"), st.Subnets, func(s *subnet) string { return s.ID }, "InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist")
+	st := c.server
+	chosen, err := world.ChosenByID(c.Params.Strings("SubnetId"), st.Subnets, func(s *subnet) string { return s.ID }, "InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[*subnet]{
-		fields: subnetFields(st),
-		tags:   func(s *subnet) tags { return s.Tags.searchable(c.now) },
-		limits: pageLimits{5, 1000, 1000},
-		key:    func(s *subnet) string { return s.ID },
-	}.page(c, chosen)
+	page, next, err := world.List[*subnet]{
+		Fields: subnetFields(st),
+		Tags:   func(s *subnet) world.Tags { return s.Tags.Searchable(c.At) },
+		Limits: world.PageLimits{5, 1000, 1000},
+		Key:    func(s *subnet) string { return s.ID },
+	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -51,39 +52,39 @@ func describeSubnets(c *call) (any, error) {
 	return answer, nil
 }
 
-func subnetAnswer(st *state, s *subnet) subnetXML {
+func subnetAnswer(st *Server, s *subnet) subnetXML {
 	return subnetXML{
 		Zone: s.Zone.Name, ZoneID: s.Zone.ID, Free: s.free(), CIDR: s.CIDR.String(), MapPublicIP: s.Public,
-		OwnerID: st.Account.ID, State: "available", ARN: st.Account.arn("ec2", st.Account.Region, "subnet/"+s.ID),
+		OwnerID: st.Settings.ID, State: "available", ARN: st.Settings.ARN("ec2", st.Settings.Region, "subnet/"+s.ID),
 		ID: s.ID, Tags: s.Tags, VPC: s.VPC, Hostnames: s.Hostnames.answer(),
 	}
 }
 
-func subnetFields(st *state) fields[*subnet] {
-	zoneName := one(func(s *subnet) string { return s.Zone.Name })
-	cidr := one(func(s *subnet) string { return s.CIDR.String() })
-	return fields[*subnet]{
+func subnetFields(st *Server) world.Fields[*subnet] {
+	zoneName := world.One(func(s *subnet) string { return s.Zone.Name })
+	cidr := world.One(func(s *subnet) string { return s.CIDR.String() })
+	return world.Fields[*subnet]{
 		"availability-zone":          zoneName,
 		"availabilityZone":           zoneName,
-		"availability-zone-id":       one(func(s *subnet) string { return s.Zone.ID }),
-		"available-ip-address-count": one(func(s *subnet) string { return strconv.Itoa(s.free()) }),
+		"availability-zone-id":       world.One(func(s *subnet) string { return s.Zone.ID }),
+		"available-ip-address-count": world.One(func(s *subnet) string { return strconv.Itoa(s.free()) }),
 		"cidr":                       cidr,
 		"cidr-block":                 cidr,
 		"cidrBlock":                  cidr,
-		"default-for-az":             one(func(*subnet) string { return "false" }),
-		"map-public-ip-on-launch":    one(func(s *subnet) string { return boolText(s.Public) }),
-		"owner-id":                   one(func(*subnet) string { return st.Account.ID }),
-		"state":                      one(func(*subnet) string { return "available" }),
-		"subnet-arn": one(func(s *subnet) string {
-			return st.Account.arn("ec2", st.Account.Region, "subnet/"+s.ID)
+		"default-for-az":             world.One(func(*subnet) string { return "false" }),
+		"map-public-ip-on-launch":    world.One(func(s *subnet) string { return world.BoolText(s.Public) }),
+		"owner-id":                   world.One(func(*subnet) string { return st.Settings.ID }),
+		"state":                      world.One(func(*subnet) string { return "available" }),
+		"subnet-arn": world.One(func(s *subnet) string {
+			return st.Settings.ARN("ec2", st.Settings.Region, "subnet/"+s.ID)
 		}),
-		"subnet-id": one(func(s *subnet) string { return s.ID }),
-		"vpc-id":    one(func(s *subnet) string { return s.VPC }),
+		"subnet-id": world.One(func(s *subnet) string { return s.ID }),
+		"vpc-id":    world.One(func(s *subnet) string { return s.VPC }),
 
-		"enable-dns64":                    one(func(*subnet) string { return "false" }),
-		"ipv6-native":                     one(func(*subnet) string { return "false" }),
-		"map-customer-owned-ip-on-launch": one(func(*subnet) string { return "false" }),
-	}.with(hostnameFields("private-dns-name-options-on-launch", func(s *subnet) hostnameXML { return s.Hostnames.answer() })).lacking("customer-owned-ipv4-pool", "enable-lni-at-device-index", "ipv6-cidr-block-association.association-id",
+		"enable-dns64":                    world.One(func(*subnet) string { return "false" }),
+		"ipv6-native":                     world.One(func(*subnet) string { return "false" }),
+		"map-customer-owned-ip-on-launch": world.One(func(*subnet) string { return "false" }),
+	}.With(hostnameFields("private-dns-name-options-on-launch", func(s *subnet) hostnameXML { return s.Hostnames.answer() })).Lacking("customer-owned-ipv4-pool", "enable-lni-at-device-index", "ipv6-cidr-block-association.association-id",
 		"ipv6-cidr-block-association.ipv6-cidr-block", "ipv6-cidr-block-association.state", "outpost-arn")
 }
 
@@ -95,7 +96,7 @@ type groupXML struct {
 	Outbound    []permissionXML `xml:"ipPermissionsEgress>item"`
 	OwnerID     string          `xml:"ownerId"`
 	ARN         string          `xml:"securityGroupArn"`
-	Tags        tags            `xml:"tagSet>item"`
+	Tags        world.Tags      `xml:"tagSet>item"`
 	VPC         string          `xml:"vpcId"`
 }
 
@@ -115,21 +116,21 @@ type pairXML struct {
 }
 
 func describeSecurityGroups(c *call) (any, error) {
-	st := c.state()
-	chosen, err := chosenByID(c.params.Strings("GroupId"), st.Groups, func(g *securityGroup) string { return g.ID }, "InvalidGroup.NotFound", "The security group '%s' does not exist")
+	st := c.server
+	chosen, err := world.ChosenByID(c.Params.Strings("GroupId"), st.Groups, func(g *securityGroup) string { return g.ID }, "InvalidGroup.NotFound", "The security group '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	chosen, err = chosenByID(c.params.Strings("GroupName"), chosen, func(g *securityGroup) string { return g.Name }, "InvalidGroup.NotFound", "The security group '%s' does not exist")
+	chosen, err = world.ChosenByID(c.Params.Strings("GroupName"), chosen, func(g *securityGroup) string { return g.Name }, "InvalidGroup.NotFound", "The security group '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[*securityGroup]{
-		fields: groupFields(st),
-		tags:   func(g *securityGroup) tags { return g.Tags.searchable(c.now) },
-		limits: pageLimits{5, 1000, 1000},
-		key:    func(g *securityGroup) string { return g.ID },
-	}.page(c, chosen)
+	page, next, err := world.List[*securityGroup]{
+		Fields: groupFields(st),
+		Tags:   func(g *securityGroup) world.Tags { return g.Tags.Searchable(c.At) },
+		Limits: world.PageLimits{5, 1000, 1000},
+		Key:    func(g *securityGroup) string { return g.ID },
+	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -146,73 +147,73 @@ func describeSecurityGroups(c *call) (any, error) {
 
 // groupAnswer shows the rules that every group of the account has: everything
 // among its members, and everything outwards.
-func groupAnswer(st *state, g *securityGroup) groupXML {
+func groupAnswer(st *Server, g *securityGroup) groupXML {
 	return groupXML{
-		Description: g.Description, ID: g.ID, Name: g.Name, OwnerID: st.Account.ID, Tags: g.Tags, VPC: g.VPC,
-		ARN:      st.Account.arn("ec2", st.Account.Region, "security-group/"+g.ID),
-		Inbound:  []permissionXML{{Protocol: "-1", Groups: []pairXML{{GroupID: g.ID, UserID: st.Account.ID}}}},
+		Description: g.Description, ID: g.ID, Name: g.Name, OwnerID: st.Settings.ID, Tags: g.Tags, VPC: g.VPC,
+		ARN:      st.Settings.ARN("ec2", st.Settings.Region, "security-group/"+g.ID),
+		Inbound:  []permissionXML{{Protocol: "-1", Groups: []pairXML{{GroupID: g.ID, UserID: st.Settings.ID}}}},
 		Outbound: []permissionXML{{Protocol: "-1", Ranges: []rangeXML{{CIDR: "0.0.0.0/0"}}}},
 	}
 }
 
-func groupFields(st *state) fields[*securityGroup] {
-	within := one(func(g *securityGroup) string { return g.ID }) // of what the rules of groupAnswer let in
-	whole := one(func(*securityGroup) string { return "-1" })
-	return fields[*securityGroup]{
-		"egress.ip-permission.cidr":     one(func(*securityGroup) string { return "0.0.0.0/0" }),
+func groupFields(st *Server) world.Fields[*securityGroup] {
+	within := world.One(func(g *securityGroup) string { return g.ID }) // of what the rules of groupAnswer let in
+	whole := world.One(func(*securityGroup) string { return "-1" })
+	return world.Fields[*securityGroup]{
+		"egress.ip-permission.cidr":     world.One(func(*securityGroup) string { return "0.0.0.0/0" }),
 		"egress.ip-permission.protocol": whole,
 		"ip-permission.group-id":        within,
-		"ip-permission.group-name":      one(func(g *securityGroup) string { return g.Name }),
+		"ip-permission.group-name":      world.One(func(g *securityGroup) string { return g.Name }),
 		"ip-permission.protocol":        whole,
-		"ip-permission.user-id":         one(func(*securityGroup) string { return st.Account.ID }),
+		"ip-permission.user-id":         world.One(func(*securityGroup) string { return st.Settings.ID }),
 
-		"description": one(func(g *securityGroup) string { return g.Description }),
-		"group-id":    one(func(g *securityGroup) string { return g.ID }),
-		"group-name":  one(func(g *securityGroup) string { return g.Name }),
-		"owner-id":    one(func(*securityGroup) string { return st.Account.ID }),
-		"vpc-id":      one(func(g *securityGroup) string { return g.VPC }),
-	}.lacking("egress.ip-permission.from-port", "egress.ip-permission.group-id", "egress.ip-permission.group-name", "egress.ip-permission.ipv6-cidr",
+		"description": world.One(func(g *securityGroup) string { return g.Description }),
+		"group-id":    world.One(func(g *securityGroup) string { return g.ID }),
+		"group-name":  world.One(func(g *securityGroup) string { return g.Name }),
+		"owner-id":    world.One(func(*securityGroup) string { return st.Settings.ID }),
+		"vpc-id":      world.One(func(g *securityGroup) string { return g.VPC }),
+	}.Lacking("egress.ip-permission.from-port", "egress.ip-permission.group-id", "egress.ip-permission.group-name", "egress.ip-permission.ipv6-cidr",
 		"egress.ip-permission.prefix-list-id", "egress.ip-permission.to-port", "egress.ip-permission.user-id",
 		"ip-permission.cidr", "ip-permission.from-port", "ip-permission.ipv6-cidr", "ip-permission.prefix-list-id", "ip-permission.to-port")
 }
 
 type vpcXML struct {
-	ID      string `xml:"vpcId"`
-	CIDR    string `xml:"cidrBlock"`
-	State   string `xml:"state"`
-	OwnerID string `xml:"ownerId"`
-	Tenancy string `xml:"instanceTenancy"`
-	Default bool   `xml:"isDefault"`
-	Tags    tags   `xml:"tagSet>item"`
+	ID      string     `xml:"vpcId"`
+	CIDR    string     `xml:"cidrBlock"`
+	State   string     `xml:"state"`
+	OwnerID string     `xml:"ownerId"`
+	Tenancy string     `xml:"instanceTenancy"`
+	Default bool       `xml:"isDefault"`
+	Tags    world.Tags `xml:"tagSet>item"`
 }
 
-func vpcAnswer(st *state, v *vpc) vpcXML {
-	return vpcXML{ID: v.ID, CIDR: v.CIDR, State: "available", OwnerID: st.Account.ID, Tenancy: "default", Tags: v.Tags}
+func vpcAnswer(st *Server, v *vpc) vpcXML {
+	return vpcXML{ID: v.ID, CIDR: v.CIDR, State: "available", OwnerID: st.Settings.ID, Tenancy: "default", Tags: v.Tags}
 }
 
 func describeVPCs(c *call) (any, error) {
-	st := c.state()
+	st := c.server
 	byID := func(v *vpc) string { return v.ID }
-	chosen, err := chosenByID(c.params.Strings("VpcId"), st.VPCs, byID, "InvalidVpcID.NotFound", "The vpc ID '%s' does not exist")
+	chosen, err := world.ChosenByID(c.Params.Strings("VpcId"), st.VPCs, byID, "InvalidVpcID.NotFound", "The vpc ID '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[*vpc]{
-		fields: fields[*vpc]{
-			"vpc-id":                            one(byID),
-			"cidr":                              one(func(v *vpc) string { return v.CIDR }),
-			"cidr-block-association.cidr-block": one(func(v *vpc) string { return v.CIDR }),
-			"cidr-block-association.state":      one(func(*vpc) string { return "associated" }),
-			"is-default":                        one(func(*vpc) string { return "false" }),
-			"isDefault":                         one(func(*vpc) string { return "false" }),
-			"owner-id":                          one(func(*vpc) string { return st.Account.ID }),
-			"state":                             one(func(*vpc) string { return "available" }),
-		}.lacking("cidr-block-association.association-id", "dhcp-options-id", "ipv6-cidr-block-association.association-id",
+	page, next, err := world.List[*vpc]{
+		Fields: world.Fields[*vpc]{
+			"vpc-id":                            world.One(byID),
+			"cidr":                              world.One(func(v *vpc) string { return v.CIDR }),
+			"cidr-block-association.cidr-block": world.One(func(v *vpc) string { return v.CIDR }),
+			"cidr-block-association.state":      world.One(func(*vpc) string { return "associated" }),
+			"is-default":                        world.One(func(*vpc) string { return "false" }),
+			"isDefault":                         world.One(func(*vpc) string { return "false" }),
+			"owner-id":                          world.One(func(*vpc) string { return st.Settings.ID }),
+			"state":                             world.One(func(*vpc) string { return "available" }),
+		}.Lacking("cidr-block-association.association-id", "dhcp-options-id", "ipv6-cidr-block-association.association-id",
 			"ipv6-cidr-block-association.ipv6-cidr-block", "ipv6-cidr-block-association.ipv6-pool", "ipv6-cidr-block-association.state"),
-		tags:   func(v *vpc) tags { return v.Tags.searchable(c.now) },
-		limits: pageLimits{5, 1000, 1000},
-		key:    byID,
-	}.page(c, byKey(chosen, byID))
+		Tags:   func(v *vpc) world.Tags { return v.Tags.Searchable(c.At) },
+		Limits: world.PageLimits{5, 1000, 1000},
+		Key:    byID,
+	}.Page(c.Call, world.ByKey(chosen, byID))
 	if err != nil {
 		return nil, err
 	}
@@ -228,31 +229,31 @@ func describeVPCs(c *call) (any, error) {
 }
 
 func describeAvailabilityZones(c *call) (any, error) {
-	st := c.state()
-	names, ids := c.params.Strings("ZoneName"), c.params.Strings("ZoneId")
-	zones := slices.DeleteFunc(slices.Clone(st.Zones), func(z zone) bool {
+	st := c.server
+	names, ids := c.Params.Strings("ZoneName"), c.Params.Strings("ZoneId")
+	zones := slices.DeleteFunc(slices.Clone(st.Zones), func(z world.Zone) bool {
 		return len(names) > 0 && !slices.Contains(names, z.Name) || len(ids) > 0 && !slices.Contains(ids, z.ID)
 	})
-	region := st.Account.Region
-	out := c.server.market.Outages()
-	stateOf := func(z zone) string {
+	region := st.Settings.Region
+	out := c.server.Market().Outages()
+	stateOf := func(z world.Zone) string {
 		if _, cut := out[z.Name]; cut {
 			return "impaired"
 		}
 		return "available"
 	}
-	found, err := matching(c.params, zones, fields[zone]{
-		"zone-name":        one(func(z zone) string { return z.Name }),
-		"zone-id":          one(func(z zone) string { return z.ID }),
-		"zone-type":        one(func(zone) string { return "availability-zone" }),
-		"region-name":      one(func(zone) string { return region }),
-		"state":            one(stateOf),
-		"opt-in-status":    one(func(zone) string { return "opt-in-not-required" }),
-		"group-name":       one(func(zone) string { return region + "-zg-1" }),
-		"group-long-name":  func(zone) []string { return nil },
-		"message":          func(zone) []string { return nil },
-		"parent-zone-id":   func(zone) []string { return nil },
-		"parent-zone-name": func(zone) []string { return nil },
+	found, err := world.Matching(c.Params, zones, world.Fields[world.Zone]{
+		"zone-name":        world.One(func(z world.Zone) string { return z.Name }),
+		"zone-id":          world.One(func(z world.Zone) string { return z.ID }),
+		"zone-type":        world.One(func(world.Zone) string { return "availability-zone" }),
+		"region-name":      world.One(func(world.Zone) string { return region }),
+		"state":            world.One(stateOf),
+		"opt-in-status":    world.One(func(world.Zone) string { return "opt-in-not-required" }),
+		"group-name":       world.One(func(world.Zone) string { return region + "-zg-1" }),
+		"group-long-name":  func(world.Zone) []string { return nil },
+		"message":          func(world.Zone) []string { return nil },
+		"parent-zone-id":   func(world.Zone) []string { return nil },
+		"parent-zone-name": func(world.Zone) []string { return nil },
 	}, nil)
 	if err != nil {
 		return nil, err
@@ -283,7 +284,7 @@ func describeAvailabilityZones(c *call) (any, error) {
 }
 
 func describeRegions(c *call) (any, error) {
-	names := c.params.Strings("RegionName")
+	names := c.Params.Strings("RegionName")
 	type regionXML struct {
 		Endpoint string `xml:"regionEndpoint"`
 		Name     string `xml:"regionName"`
@@ -292,10 +293,10 @@ func describeRegions(c *call) (any, error) {
 	var answer struct {
 		Regions []regionXML `xml:"regionInfo>item"`
 	}
-	found, err := matching(c.params, c.server.regions(), fields[string]{
-		"region-name":   one(func(r string) string { return r }),
-		"endpoint":      one(regionEndpoint),
-		"opt-in-status": one(func(string) string { return "opt-in-not-required" }),
+	found, err := world.Matching(c.Params, c.server.Regions(), world.Fields[string]{
+		"region-name":   world.One(func(r string) string { return r }),
+		"endpoint":      world.One(regionEndpoint),
+		"opt-in-status": world.One(func(string) string { return "opt-in-not-required" }),
 	}, nil)
 	if err != nil {
 		return nil, err
@@ -309,23 +310,3 @@ func describeRegions(c *call) (any, error) {
 }
 
 func regionEndpoint(region string) string { return fmt.Sprintf("ec2.%s.amazonaws.com", region) }
-
-// chosenByID returns the items that a request names by ID, or all when it
-// names none. An unknown ID is an error.
-func chosenByID[T any](ids []string, items []T, id func(T) string, code, format string) ([]T, error) {
-	if len(ids) == 0 {
-		return items, nil
-	}
-	var chosen []T
-	for _, item := range items {
-		if slices.Contains(ids, id(item)) {
-			chosen = append(chosen, item)
-		}
-	}
-	for _, want := range ids {
-		if !slices.ContainsFunc(chosen, func(item T) bool { return id(item) == want }) {
-			return nil, wire.Errorf(code, format, want)
-		}
-	}
-	return chosen, nil
-}

@@ -2,6 +2,8 @@ package emulator
 
 import (
 	"time"
+
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 type capacityReservationXML struct {
@@ -26,22 +28,22 @@ type capacityReservationXML struct {
 	Kind          string           `xml:"reservationType"`
 	StartsAt      string           `xml:"startDate"`
 	State         string           `xml:"state"`
-	Tags          tags             `xml:"tagSet>item"`
+	Tags          world.Tags       `xml:"tagSet>item"`
 	Tenancy       string           `xml:"tenancy"`
 	Total         int              `xml:"totalInstanceCount"`
 }
 
 func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.Time) capacityReservationXML {
 	x := capacityReservationXML{
-		Zone: r.Zone.Name, ZoneID: r.Zone.ID, Available: s.shownFree(r, all, now), ID: r.ID, CreatedAt: imageTime(r.CreatedAt), EndKind: "unlimited",
-		ARN:      s.st.reservationARN(r),
-		Criteria: r.Criteria, Platform: "Linux/UNIX", Type: r.Type, OwnerID: r.Owner, Kind: r.Kind, StartsAt: imageTime(r.StartsAt),
+		Zone: r.Zone.Name, ZoneID: r.Zone.ID, Available: s.shownFree(r, all, now), ID: r.ID, CreatedAt: world.ImageTime(r.CreatedAt), EndKind: "unlimited",
+		ARN:      s.reservationARN(r),
+		Criteria: r.Criteria, Platform: "Linux/UNIX", Type: r.Type, OwnerID: r.Owner, Kind: r.Kind, StartsAt: world.ImageTime(r.StartsAt),
 		State: r.state(now), Tags: r.Tags, Tenancy: r.tenancy(), Total: r.Total,
 	}
 	if !r.EndsAt.IsZero() {
-		x.EndsAt, x.EndKind = imageTime(r.EndsAt), "limited"
+		x.EndsAt, x.EndKind = world.ImageTime(r.EndsAt), "limited"
 	}
-	x.PlacementARN = s.st.placementARN(r)
+	x.PlacementARN = s.placementARN(r)
 	if r.Interruptible {
 		x.Interruptible = &r.Interruptible
 	}
@@ -56,18 +58,18 @@ func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.
 }
 
 func describeCapacityReservations(c *call) (any, error) {
-	st, all := c.state(), c.server.instances(c.now)
-	chosen, err := chosenByID(c.params.Strings("CapacityReservationId"), st.sortedReservations(), func(r *capacityReservation) string { return r.ID },
+	st, all := c.server, c.server.instances(c.At)
+	chosen, err := world.ChosenByID(c.Params.Strings("CapacityReservationId"), st.sortedReservations(), func(r *capacityReservation) string { return r.ID },
 		"InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[*capacityReservation]{
-		fields: st.reservationFields(c.now),
-		tags:   func(r *capacityReservation) tags { return r.Tags.searchable(c.now) },
-		limits: pageLimits{1, 1000, 1000},
-		key:    func(r *capacityReservation) string { return r.ID },
-	}.page(c, chosen)
+	page, next, err := world.List[*capacityReservation]{
+		Fields: st.reservationFields(c.At),
+		Tags:   func(r *capacityReservation) world.Tags { return r.Tags.Searchable(c.At) },
+		Limits: world.PageLimits{1, 1000, 1000},
+		Key:    func(r *capacityReservation) string { return r.ID },
+	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -76,32 +78,32 @@ func describeCapacityReservations(c *call) (any, error) {
 		Next         string                   `xml:"nextToken,omitempty"`
 	}
 	for _, r := range page {
-		answer.Reservations = append(answer.Reservations, c.server.reservationAnswer(r, all, c.now))
+		answer.Reservations = append(answer.Reservations, c.server.reservationAnswer(r, all, c.At))
 	}
 	answer.Next = next
 	return answer, nil
 }
 
-func (s *state) reservationFields(now time.Time) fields[*capacityReservation] {
-	return fields[*capacityReservation]{
-		"availability-zone":    one(func(r *capacityReservation) string { return r.Zone.Name }),
-		"availability-zone-id": one(func(r *capacityReservation) string { return r.Zone.ID }),
-		"end-date-type": one(func(r *capacityReservation) string {
+func (s *Server) reservationFields(now time.Time) world.Fields[*capacityReservation] {
+	return world.Fields[*capacityReservation]{
+		"availability-zone":    world.One(func(r *capacityReservation) string { return r.Zone.Name }),
+		"availability-zone-id": world.One(func(r *capacityReservation) string { return r.Zone.ID }),
+		"end-date-type": world.One(func(r *capacityReservation) string {
 			return map[bool]string{true: "unlimited", false: "limited"}[r.EndsAt.IsZero()]
 		}),
-		"instance-match-criteria": one(func(r *capacityReservation) string { return r.Criteria }),
-		"instance-platform":       one(func(*capacityReservation) string { return "Linux/UNIX" }),
-		"instance-type":           one(func(r *capacityReservation) string { return r.Type }),
-		"owner-id":                one(func(r *capacityReservation) string { return r.Owner }),
-		"placement-group-arn":     func(r *capacityReservation) []string { return unlessEmpty(s.placementARN(r)) },
-		"start-date":              one(func(r *capacityReservation) string { return imageTime(r.StartsAt) }),
+		"instance-match-criteria": world.One(func(r *capacityReservation) string { return r.Criteria }),
+		"instance-platform":       world.One(func(*capacityReservation) string { return "Linux/UNIX" }),
+		"instance-type":           world.One(func(r *capacityReservation) string { return r.Type }),
+		"owner-id":                world.One(func(r *capacityReservation) string { return r.Owner }),
+		"placement-group-arn":     func(r *capacityReservation) []string { return world.UnlessEmpty(s.placementARN(r)) },
+		"start-date":              world.One(func(r *capacityReservation) string { return world.ImageTime(r.StartsAt) }),
 		"end-date": func(r *capacityReservation) []string {
 			if r.EndsAt.IsZero() {
 				return nil
 			}
-			return []string{imageTime(r.EndsAt)}
+			return []string{world.ImageTime(r.EndsAt)}
 		},
-		"state":   one(func(r *capacityReservation) string { return r.state(now) }),
-		"tenancy": one((*capacityReservation).tenancy),
-	}.lacking("outpost-arn")
+		"state":   world.One(func(r *capacityReservation) string { return r.state(now) }),
+		"tenancy": world.One((*capacityReservation).tenancy),
+	}.Lacking("outpost-arn")
 }

@@ -3,29 +3,30 @@ package emulator
 import (
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 const instanceTypesPerCall = 100
 
 func describeInstanceTypes(c *call) (any, error) {
-	asked := c.params.Strings("InstanceType")
+	asked := c.Params.Strings("InstanceType")
 	if len(asked) > instanceTypesPerCall {
 		return nil, wire.Errorf("InvalidParameterValue", "The maximum number of instance types per call is %d", instanceTypesPerCall)
 	}
-	if len(asked) > 0 && c.params.Has("MaxResults") {
+	if len(asked) > 0 && c.Params.Has("MaxResults") {
 		return nil, wire.Errorf("InvalidParameterCombination", "The parameters InstanceType and MaxResults cannot be used together")
 	}
 	name := func(t *ec2data.Type) string { return t.Name }
-	chosen, err := chosenByID(asked, c.server.offered(c.state().Account.Region), name,
+	chosen, err := world.ChosenByID(asked, c.server.Offered(c.server.Settings.Region), name,
 		"InvalidInstanceType", "The following supplied instance types do not exist: [%s]")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[*ec2data.Type]{
-		fields: typeFields(),
-		limits: pageLimits{5, 100, 100},
-		key:    name,
-	}.page(c, chosen)
+	page, next, err := world.List[*ec2data.Type]{
+		Fields: typeFields(),
+		Limits: world.PageLimits{5, 100, 100},
+		Key:    name,
+	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +53,14 @@ func describeInstanceTypeOfferings(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[offering]{
-		fields: fields[offering]{
-			"instance-type": one(func(o offering) string { return o.Type }),
-			"location":      one(func(o offering) string { return o.Location }),
+	page, next, err := world.List[offering]{
+		Fields: world.Fields[offering]{
+			"instance-type": world.One(func(o offering) string { return o.Type }),
+			"location":      world.One(func(o offering) string { return o.Location }),
 		},
-		limits: pageLimits{5, 1000, 1000},
-		key:    func(o offering) string { return o.Type + " " + o.Location },
-	}.page(c, all)
+		Limits: world.PageLimits{5, 1000, 1000},
+		Key:    func(o offering) string { return o.Type + " " + o.Location },
+	}.Page(c.Call, all)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func describeInstanceTypeOfferings(c *call) (any, error) {
 // offerings lists what the region offers, sorted by type and place. Zones in
 // which the account has no subnets are listed too, as EC2 does.
 func offerings(c *call) ([]offering, error) {
-	region, kind := c.state().Account.Region, c.params.String("LocationType")
+	region, kind := c.server.Settings.Region, c.Params.String("LocationType")
 	places := map[string]func(*ec2data.Type) []string{
 		"":                     func(*ec2data.Type) []string { return []string{region} },
 		"region":               func(*ec2data.Type) []string { return []string{region} },
@@ -87,12 +88,12 @@ func offerings(c *call) ([]offering, error) {
 		kind = "region"
 	}
 	var all []offering
-	for _, t := range c.server.offered(region) {
+	for _, t := range c.server.Offered(region) {
 		for _, place := range of(t) {
 			all = append(all, offering{Type: t.Name, Location: place, Kind: kind})
 		}
 	}
-	return byKey(all, func(o offering) string { return o.Type + " " + o.Location }), nil
+	return world.ByKey(all, func(o offering) string { return o.Type + " " + o.Location }), nil
 }
 
 func zoneIDs(zones []string) []string {

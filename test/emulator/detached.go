@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // detachedInterface is a network interface that was made by itself, as a network plugin
@@ -11,18 +12,18 @@ import (
 type detachedInterface struct {
 	netInterface
 	Subnet      string
-	Zone        zone
+	Zone        world.Zone
 	Description string
 }
 
 // createNetworkInterface makes an interface that is attached to nothing.
 func createNetworkInterface(c *call) (any, error) {
-	st := c.state()
-	specs, err := readTagSpecifications(c.params)
+	st := c.server
+	specs, err := world.ReadTagSpecifications(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	id := c.params.String("SubnetId")
+	id := c.Params.String("SubnetId")
 	if id == "" {
 		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter subnetId")
 	}
@@ -33,11 +34,11 @@ func createNetworkInterface(c *call) (any, error) {
 	if sub.free() <= 0 {
 		return nil, wire.Errorf("InsufficientFreeAddressesInSubnet", "The specified subnet does not have enough free addresses to satisfy the request.")
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	n := &detachedInterface{Subnet: sub.ID, Zone: sub.Zone, Description: c.params.String("Description")}
-	n.ID, n.Type, n.Groups, n.Tags = st.newID("eni"), "interface", c.params.Strings("SecurityGroupId"), tagsFor(specs, "network-interface")
+	n := &detachedInterface{Subnet: sub.ID, Zone: sub.Zone, Description: c.Params.String("Description")}
+	n.ID, n.Type, n.Groups, n.Tags = st.NewID("eni"), "interface", c.Params.Strings("SecurityGroupId"), world.TagsFor(specs, "network-interface")
 	if a, ok := sub.take(n.ID); ok {
 		n.Address = a.String()
 	}
@@ -52,8 +53,8 @@ func createNetworkInterface(c *call) (any, error) {
 
 // deleteNetworkInterface removes an interface that is attached to nothing.
 func deleteNetworkInterface(c *call) (any, error) {
-	st, id := c.state(), c.params.String("NetworkInterfaceId")
-	for _, l := range c.server.visible(c.now) {
+	st, id := c.server, c.Params.String("NetworkInterfaceId")
+	for _, l := range c.server.visible(c.At) {
 		if !l.gone() && slices.ContainsFunc(l.Interfaces, func(n netInterface) bool { return n.ID == id }) {
 			return nil, wire.Errorf("InvalidNetworkInterface.InUse", "Interface: [%s] in use.", id)
 		}
@@ -62,7 +63,7 @@ func deleteNetworkInterface(c *call) (any, error) {
 	if n == nil {
 		return nil, wire.Errorf("InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '%s' does not exist", id)
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	delete(st.Interfaces, id)
@@ -76,16 +77,16 @@ func deleteNetworkInterface(c *call) (any, error) {
 
 func (s *Server) detachedAnswer(n *detachedInterface) eniXML {
 	return eniXML{
-		Groups: s.groupRefs(n.Groups), Type: n.Type, ID: n.ID, OwnerID: s.st.Account.ID, Description: n.Description, DNS: s.st.privateDNS(n.Address),
-		Address: n.Address, Addresses: []addressXML{{true, s.st.privateDNS(n.Address), n.Address}}, Checked: true, Status: "available",
-		SubnetID: n.Subnet, VPC: s.st.vpcOf(n.Subnet), Zone: n.Zone.Name, ZoneID: n.Zone.ID, Tags: n.Tags,
+		Groups: s.groupRefs(n.Groups), Type: n.Type, ID: n.ID, OwnerID: s.Settings.ID, Description: n.Description, DNS: s.privateDNS(n.Address),
+		Address: n.Address, Addresses: []addressXML{{true, s.privateDNS(n.Address), n.Address}}, Checked: true, Status: "available",
+		SubnetID: n.Subnet, VPC: s.vpcOf(n.Subnet), Zone: n.Zone.Name, ZoneID: n.Zone.ID, Tags: n.Tags,
 	}
 }
 
 // deleteVolume removes a volume that outlived its instance.
 func deleteVolume(c *call) (any, error) {
-	id := c.params.String("VolumeId")
-	for _, l := range c.server.visible(c.now) {
+	id := c.Params.String("VolumeId")
+	for _, l := range c.server.visible(c.At) {
 		i := slices.IndexFunc(l.Volumes, func(v volume) bool { return v.ID == id })
 		switch {
 		case i < 0:
@@ -95,7 +96,7 @@ func deleteVolume(c *call) (any, error) {
 		case l.Volumes[i].DeleteOnTermination || l.Volumes[i].Deleted:
 			continue
 		}
-		if err := c.commit(); err != nil {
+		if err := c.Commit(); err != nil {
 			return nil, err
 		}
 		l.Volumes[i].Deleted = true

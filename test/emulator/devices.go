@@ -3,6 +3,8 @@ package emulator
 import (
 	"strconv"
 	"time"
+
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 type eniXML struct {
@@ -25,7 +27,7 @@ type eniXML struct {
 	Prefixes    []prefixXML    `xml:"ipv4PrefixSet>item"`
 	Zone        string         `xml:"availabilityZone,omitempty"`
 	ZoneID      string         `xml:"availabilityZoneId,omitempty"`
-	Tags        tags           `xml:"tagSet>item"`
+	Tags        world.Tags     `xml:"tagSet>item"`
 }
 
 type publicXML struct {
@@ -60,17 +62,17 @@ func (s *Server) interfacesAnswer(l live) []eniXML {
 	for _, n := range l.Interfaces {
 		x := eniXML{
 			Attachment: &attachmentXML{ID: n.Attachment, At: l.LaunchedAt, DeleteOnTermination: true, DeviceIndex: n.DeviceIndex, Card: n.Card, Status: "attached"},
-			Groups:     s.groupRefs(n.Groups), Type: n.Type, MAC: n.MAC, ID: n.ID, OwnerID: s.st.Account.ID, DNS: s.st.privateDNS(n.Address),
-			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.st.vpcOf(l.Subnet), Description: n.Description, Tracking: n.Tracking,
+			Groups:     s.groupRefs(n.Groups), Type: n.Type, MAC: n.MAC, ID: n.ID, OwnerID: s.Settings.ID, DNS: s.privateDNS(n.Address),
+			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.vpcOf(l.Subnet), Description: n.Description, Tracking: n.Tracking,
 		}
 		if n.Address == l.Address {
-			x.DNS = s.st.privateName(l.instance)
+			x.DNS = s.privateName(l.instance)
 		}
 		if n.Address != "" {
 			x.Addresses = []addressXML{{true, x.DNS, n.Address}}
 		}
 		for _, further := range n.Secondary {
-			x.Addresses = append(x.Addresses, addressXML{false, s.st.privateDNS(further), further})
+			x.Addresses = append(x.Addresses, addressXML{false, s.privateDNS(further), further})
 		}
 		for _, block := range n.Prefixes {
 			x.Prefixes = append(x.Prefixes, prefixXML{block})
@@ -91,7 +93,7 @@ func (s *Server) interfacesOf(l live) []eniXML {
 	all := s.interfacesAnswer(l)
 	for i := range all {
 		x := &all[i]
-		x.Attachment.Instance, x.Attachment.Owner = l.ID, s.st.Account.ID
+		x.Attachment.Instance, x.Attachment.Owner = l.ID, s.Settings.ID
 		x.Zone, x.ZoneID, x.Tags = l.Zone.Name, l.Zone.ID, l.Interfaces[i].Tags
 	}
 	return all
@@ -99,23 +101,23 @@ func (s *Server) interfacesOf(l live) []eniXML {
 
 func describeNetworkInterfaces(c *call) (any, error) {
 	var all []eniXML
-	for _, l := range c.server.visible(c.now) {
+	for _, l := range c.server.visible(c.At) {
 		all = append(all, c.server.interfacesOf(l)...)
 	}
-	for _, n := range c.state().Interfaces {
+	for _, n := range c.server.Interfaces {
 		all = append(all, c.server.detachedAnswer(n))
 	}
 	id := func(x eniXML) string { return x.ID }
-	chosen, err := chosenByID(c.params.Strings("NetworkInterfaceId"), byKey(all, id), id, "InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '%s' does not exist")
+	chosen, err := world.ChosenByID(c.Params.Strings("NetworkInterfaceId"), world.ByKey(all, id), id, "InvalidNetworkInterfaceID.NotFound", "The networkInterface ID '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[eniXML]{
-		fields: interfaceFields(),
-		tags:   func(x eniXML) tags { return x.Tags.searchable(c.now) },
-		limits: pageLimits{5, 1000, 1000},
-		key:    id,
-	}.page(c, chosen)
+	page, next, err := world.List[eniXML]{
+		Fields: interfaceFields(),
+		Tags:   func(x eniXML) world.Tags { return x.Tags.Searchable(c.At) },
+		Limits: world.PageLimits{5, 1000, 1000},
+		Key:    id,
+	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +138,7 @@ type volumeXML struct {
 	SizeGiB     int            `xml:"size"`
 	Snapshot    string         `xml:"snapshotId"`
 	Status      string         `xml:"status"`
-	Tags        tags           `xml:"tagSet>item"`
+	Tags        world.Tags     `xml:"tagSet>item"`
 	Throughput  int            `xml:"throughput,omitempty"`
 	ID          string         `xml:"volumeId"`
 	Type        string         `xml:"volumeType"`
@@ -165,7 +167,7 @@ func (x volumeXML) attached() volumeUseXML {
 // for as long as these are remembered.
 func describeVolumes(c *call) (any, error) {
 	var all []volumeXML
-	for _, l := range c.server.visible(c.now) {
+	for _, l := range c.server.visible(c.At) {
 		for _, v := range l.Volumes {
 			status, uses := "in-use", []volumeUseXML{{l.LaunchedAt, v.DeleteOnTermination, v.Device, l.ID, "attached", v.ID}}
 			switch {
@@ -183,16 +185,16 @@ func describeVolumes(c *call) (any, error) {
 		}
 	}
 	id := func(x volumeXML) string { return x.ID }
-	chosen, err := chosenByID(c.params.Strings("VolumeId"), byKey(all, id), id, "InvalidVolume.NotFound", "The volume '%s' does not exist.")
+	chosen, err := world.ChosenByID(c.Params.Strings("VolumeId"), world.ByKey(all, id), id, "InvalidVolume.NotFound", "The volume '%s' does not exist.")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[volumeXML]{
-		fields: fields[volumeXML]{
-			"attachment.instance-id": one(func(x volumeXML) string { return x.attached().Instance }),
-			"attachment.device":      one(func(x volumeXML) string { return x.attached().Device }),
-			"attachment.delete-on-termination": one(func(x volumeXML) string {
-				return boolText(x.attached().DeleteOnTermination)
+	page, next, err := world.List[volumeXML]{
+		Fields: world.Fields[volumeXML]{
+			"attachment.instance-id": world.One(func(x volumeXML) string { return x.attached().Instance }),
+			"attachment.device":      world.One(func(x volumeXML) string { return x.attached().Device }),
+			"attachment.delete-on-termination": world.One(func(x volumeXML) string {
+				return world.BoolText(x.attached().DeleteOnTermination)
 			}),
 			"attachment.attach-time": func(x volumeXML) []string {
 				if len(x.Attachments) == 0 {
@@ -200,23 +202,23 @@ func describeVolumes(c *call) (any, error) {
 				}
 				return []string{x.attached().At.Format(time.RFC3339)}
 			},
-			"attachment.status":    func(x volumeXML) []string { return unlessEmpty(x.attached().Status) },
-			"availability-zone":    one(func(x volumeXML) string { return x.Zone }),
-			"availability-zone-id": one(func(x volumeXML) string { return x.ZoneID }),
-			"create-time":          one(func(x volumeXML) string { return x.CreatedAt.Format(time.RFC3339) }),
-			"multi-attach-enabled": one(func(volumeXML) string { return "false" }),
-			"operator.managed":     one(func(volumeXML) string { return "false" }),
-			"size":                 one(func(x volumeXML) string { return strconv.Itoa(x.SizeGiB) }),
-			"encrypted":            one(func(x volumeXML) string { return boolText(x.Encrypted) }),
-			"snapshot-id":          one(func(x volumeXML) string { return x.Snapshot }),
-			"status":               one(func(x volumeXML) string { return x.Status }),
-			"volume-id":            one(id),
-			"volume-type":          one(func(x volumeXML) string { return x.Type }),
-		}.lacking("fast-restored", "operator.principal"),
-		tags:   func(x volumeXML) tags { return x.Tags.searchable(c.now) },
-		limits: pageLimits{5, 1000, 0},
-		key:    id,
-	}.page(c, chosen)
+			"attachment.status":    func(x volumeXML) []string { return world.UnlessEmpty(x.attached().Status) },
+			"availability-zone":    world.One(func(x volumeXML) string { return x.Zone }),
+			"availability-zone-id": world.One(func(x volumeXML) string { return x.ZoneID }),
+			"create-time":          world.One(func(x volumeXML) string { return x.CreatedAt.Format(time.RFC3339) }),
+			"multi-attach-enabled": world.One(func(volumeXML) string { return "false" }),
+			"operator.managed":     world.One(func(volumeXML) string { return "false" }),
+			"size":                 world.One(func(x volumeXML) string { return strconv.Itoa(x.SizeGiB) }),
+			"encrypted":            world.One(func(x volumeXML) string { return world.BoolText(x.Encrypted) }),
+			"snapshot-id":          world.One(func(x volumeXML) string { return x.Snapshot }),
+			"status":               world.One(func(x volumeXML) string { return x.Status }),
+			"volume-id":            world.One(id),
+			"volume-type":          world.One(func(x volumeXML) string { return x.Type }),
+		}.Lacking("fast-restored", "operator.principal"),
+		Tags:   func(x volumeXML) world.Tags { return x.Tags.Searchable(c.At) },
+		Limits: world.PageLimits{5, 1000, 0},
+		Key:    id,
+	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
 	}

@@ -2,79 +2,24 @@ package emulator
 
 import (
 	"cmp"
-	"context"
-	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
-	"time"
 
+	"github.com/daemok/daemok/test/emulator/identity"
+	"github.com/daemok/daemok/test/emulator/sqs"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 const requestBytesMax = 4 << 20
 
-// call is one request on its way through the server.
-type call struct {
-	ctx     context.Context
-	server  *Server
-	service string
-	action  string
-	who     principal
-	host    string            // that was asked
-	names   map[string]string // what a REST path names
-	query   url.Values        // of a REST request
-	params  *wire.Node        // of query protocols
-	body    []byte            // of JSON protocols
-	older   bool              // asked by the protocol that SQS spoke before JSON
-	now     time.Time
-}
-
-// handler answers one action. It runs with the state locked unless its entry
-// says otherwise, and returns what is to be encoded.
-type handler func(*call) (any, error)
-
-// action is one entry of an action table.
-type action struct {
-	serve   handler
-	effects bool // changes something: it decides itself when a dry run is over
-	waits   bool // takes the lock itself
-}
-
-// state returns the account; only handlers, which hold the lock, call it.
-func (c *call) state() *state { return c.server.st }
-
-// commit ends a dry run: handlers with effects call it when all is checked and
-// nothing is done yet.
-func (c *call) commit() error {
-	if !c.params.Bool("DryRun") {
-		return nil
-	}
-	return wire.Errorf("DryRunOperation", "Request would have succeeded, but DryRun flag is set.").WithStatus(http.StatusPreconditionFailed)
-}
-
-// decode reads a JSON body.
-func (c *call) decode(to any) error {
-	if len(c.body) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(c.body, to); err != nil {
-		return wire.Errorf("SerializationException", "%s: %v", c.action, err)
-	}
-	return nil
-}
-
 // ServeHTTP answers one AWS request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.clock.skewed() != 0 { // or the server would tell the right one
-		w.Header().Set("Date", s.clock.callers().UTC().Format(http.TimeFormat))
+	if s.Clock.Skewed() != 0 { // or the server would tell the right one
+		w.Header().Set("Date", s.Clock.Callers().UTC().Format(http.TimeFormat))
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, requestBytesMax))
 	if err != nil {
@@ -86,20 +31,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at := wire.Locate(r, form)
-	c := &call{ctx: r.Context(), server: s, service: at.Service, action: at.Action, who: principal{at.Key, at.Region, at.Token, at.Signed}, host: r.Host, params: wire.ParseForm(form), body: body}
+	c := &world.Call{World: s.World, Ctx: r.Context(), Service: at.Service, Action: at.Action, Who: world.Principal{at.Key, at.Region, at.Token, at.Signed}, Host: r.Host, Params: wire.ParseForm(form), Body: body}
 	if routes, rest := restRoutes[at.Service]; rest {
-		c.action, c.names = route(routes, r.Method, r.URL.EscapedPath())
-		c.query = r.URL.Query()
+		c.Action, c.Names = route(routes, r.Method, r.URL.EscapedPath())
+		c.Query = r.URL.Query()
 	}
-	if c.older = c.service == wire.SQS && form != nil; c.older {
-		if c.body, err = fromOlder(c.action, c.params); err != nil {
-			s.reply(w, c, nil, asError(err))
+	if c.Older = c.Service == wire.SQS && form != nil; c.Older {
+		if c.Body, err = sqs.FromOlder(c.Action, c.Params); err != nil {
+			s.reply(w, c, nil, world.AsError(err))
 			return
 		}
 	}
-	if jsonTypes[c.service] != "" && form != nil && !c.older || s.tables[c.service] == nil && c.service != "" {
-		s.market.Call(cmp.Or(c.action, r.Method+" "+r.URL.Path))
-		wire.RefuseElsewhere(w, r, c.service, s.requestID(), unknownAction(c))
+	if wire.JSONType(c.Service) != "" && form != nil && !c.Older || s.tables[c.Service] == nil && c.Service != "" {
+		s.Market().Call(cmp.Or(c.Action, r.Method+" "+r.URL.Path))
+		wire.RefuseElsewhere(w, r, c.Service, s.requestID(), s.unknownAction(c))
 		return
 	}
 	answer, refused := s.serve(c)
@@ -120,106 +65,104 @@ func formOf(r *http.Request, body []byte) (url.Values, error) {
 
 // requestID is another one for every request.
 func (s *Server) requestID() string {
-	return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.seed), s.requests.Add(1)) // the low half of the seed will do
+	return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.Seed()), s.Requests.Add(1)) // the low half of the seed will do
 }
 
 // admit counts a call and reports whether its token bucket allows it. The bucket of
 // RunInstances is one of launches: a dry run takes nothing from it.
-func (s *Server) admit(c *call) bool {
-	if c.action == "RunInstances" && c.params.Bool("DryRun") {
-		s.market.Rehearse(c.action)
+func (s *Server) admit(c *world.Call) bool {
+	if c.Action == "RunInstances" && c.Params.Bool("DryRun") {
+		s.Market().Rehearse(c.Action)
 		return true
 	}
-	return s.market.Call(c.action)
+	return s.Market().Call(c.Action)
 }
 
 // serve runs faults, rights, throttles and the handler, in the order of AWS.
-func (s *Server) serve(c *call) (any, *wire.Error) {
-	entry, known := s.tables[c.service][c.action]
+func (s *Server) serve(c *world.Call) (any, *wire.Error) {
+	entry, known := s.tables[c.Service][c.Action]
 	allowed := s.admit(c)
-	s.mu.Lock()
-	c.now = s.now()
-	refused, lost := s.faulty(c.action)
-	stranger := cmp.Or(c.dated(), c.recognized())
-	denied, forbidden := c.deniedAction(), c.forbidden()
-	s.mu.Unlock()
+	s.Mu.Lock()
+	c.At = s.Now()
+	refused, lost := s.Faulty(c.Action)
+	stranger := cmp.Or(s.Dated(c), s.Recognized(c))
+	denied, forbidden := s.deniedAction(c), s.forbidden(c)
+	s.Mu.Unlock()
 	switch {
 	case !known:
-		return nil, unknownAction(c)
+		return nil, s.unknownAction(c)
 	case refused != nil && !lost:
 		return nil, refused
-	case c.service == wire.EC2 && !allowed:
+	case c.Service == wire.EC2 && !allowed:
 		return nil, wire.Errorf("RequestLimitExceeded", "Request limit exceeded.").WithStatus(http.StatusServiceUnavailable)
 	case stranger != nil:
 		return nil, stranger
 	case denied != "":
-		return nil, deniedAnswer(c, denied)
+		return nil, s.deniedAnswer(c, denied)
 	case forbidden != nil:
-		return nil, asError(forbidden)
+		return nil, world.AsError(forbidden)
 	}
-	if c.service == wire.EC2 && !entry.effects {
-		if err := c.commit(); err != nil {
-			return nil, asError(err)
+	if c.Service == wire.EC2 && !entry.Effects {
+		if err := c.Commit(); err != nil {
+			return nil, world.AsError(err)
 		}
 	}
 	answer, err := s.run(c, entry)
 	if lost {
 		return nil, refused
 	}
-	return answer, asError(err)
+	return answer, world.AsError(err)
 }
 
-func (s *Server) run(c *call, entry action) (any, error) {
-	if entry.waits {
-		return entry.serve(c)
+func (s *Server) run(c *world.Call, entry world.Action) (any, error) {
+	if entry.Waits {
+		return entry.Serve(c)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.st.publishDue(c.now)
-	return entry.serve(c)
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.publishDue(c.At)
+	return entry.Serve(c)
 }
 
-func unknownAction(c *call) *wire.Error {
-	if c.service == "" {
-		return wire.Errorf("MissingAuthenticationToken", "the emulator cannot find the service of action %q, which it reads from the signature: sign the request, with any key", c.action)
+func (s *Server) unknownAction(c *world.Call) *wire.Error {
+	if c.Service == "" {
+		return wire.Errorf("MissingAuthenticationToken", "the emulator cannot find the service of action %q, which it reads from the signature: sign the request, with any key", c.Action)
 	}
-	table := c.server.tables[c.service]
+	table := s.tables[c.Service]
 	switch {
 	case table == nil:
-		return wire.Errorf("InvalidAction", "The emulator has no service %s: it answers for %s.", c.service, listed(maps.Keys(c.server.tables)))
-	case table[c.action].serve != nil: // asked by another protocol
-		return wire.Errorf("InvalidAction", "The emulator's %s service answers %s in its JSON protocol alone.", c.service, c.action)
+		return wire.Errorf("InvalidAction", "The emulator has no service %s: it answers for %s.", c.Service, world.Listed(maps.Keys(s.tables)))
+	case table[c.Action].Serve != nil: // asked by another protocol
+		return wire.Errorf("InvalidAction", "The emulator's %s service answers %s in its JSON protocol alone.", c.Service, c.Action)
 	}
-	return wire.Errorf("InvalidAction", "The emulator's %s service has no action %s: it has %s.", c.service, c.action, listed(maps.Keys(table)))
+	return wire.Errorf("InvalidAction", "The emulator's %s service has no action %s: it has %s.", c.Service, c.Action, world.Listed(maps.Keys(table)))
 }
 
-func listed(names iter.Seq[string]) string { return strings.Join(slices.Sorted(names), ", ") }
-
 // forbidden is the refusal of a call that the policies of its caller do not allow; nil where they do. The lock is held.
-func (c *call) forbidden() error {
-	if !c.server.callerOf(c.who.key).decided || c.server.tables[c.service][c.action].serve == nil {
+func (s *Server) forbidden(c *world.Call) error {
+	if !s.CallerOf(c.Who.Key).Decided || s.tables[c.Service][c.Action].Serve == nil {
 		return nil
 	}
-	return c.server.authorize(c.who, c.service, c.server.ofCall(c))
+	return s.Authorize(c.Who, c.Service, s.ofCall(c))
 }
 
 // deniedAction is the action that the call has no right to, empty where it has all that it needs: its own, and where
 // it tags what it makes, that to tag. The lock is held.
-func (c *call) deniedAction() string {
-	switch tags := c.params.Has("TagSpecification") || c.params.Has("TagSpecifications"); {
-	case c.server.denied[c.action]:
-		return c.action
-	case c.service == wire.EC2 && tags && c.server.denied[actionTag]:
+func (s *Server) deniedAction(c *world.Call) string {
+	switch tags := c.Params.Has("TagSpecification") || c.Params.Has("TagSpecifications"); {
+	case s.Denies(c.Action):
+		return c.Action
+	case c.Service == wire.EC2 && tags && s.Denies(actionTag):
 		return actionTag
 	}
 	return ""
 }
 
-func deniedAnswer(c *call, action string) *wire.Error {
-	who := c.server.Account()
-	switch message := lacks(who, c.service, action); c.service {
+func (s *Server) deniedAnswer(c *world.Call, action string) *wire.Error {
+	who := s.Account()
+	switch message := identity.Lacks(who, c.Service, action); c.Service {
 	case wire.EC2:
-		return c.server.unauthorized(who, action, "arn:aws:ec2:"+who.Region+":"+who.ID+":*")
+		return s.Unauthorized(who, action, "arn:aws:ec2:"+who.Region+":"+who.ID+":*")
 	case wire.IAM, wire.STS, wire.Scaling, wire.ELB:
 		return wire.Errorf("AccessDenied", "%s", message).WithStatus(http.StatusForbidden)
 	default:
@@ -227,78 +170,46 @@ func deniedAnswer(c *call, action string) *wire.Error {
 	}
 }
 
-func lacks(who Account, service, action string) string {
-	return fmt.Sprintf("User: arn:aws:sts::%s:assumed-role/%s-karpenter/session is not authorized to perform: %s:%s",
-		who.ID, who.ClusterName, service, action)
-}
-
-// unauthorized is EC2's refusal of an action on a resource, by its ARN. The part that only
-// AWS can read is another one for every call.
-func (s *Server) unauthorized(who Account, action, resource string) *wire.Error {
-	sealed := sha256.Sum256(fmt.Appendf(nil, "%s %d", action, s.requests.Load()))
-	return wire.Errorf("UnauthorizedOperation",
-		"You are not authorized to perform this operation. %s on resource: %s because no identity-based policy allows the ec2:%s action."+
-			" Encoded authorization failure message: %x", lacks(who, wire.EC2, action), resource, action, sealed).WithStatus(http.StatusForbidden)
-}
-
-// asError makes a wire error of any error; one that is not AWS's is an
-// internal failure.
-func asError(err error) *wire.Error {
-	if err == nil {
-		return nil
-	}
-	if e, ok := errors.AsType[*wire.Error](err); ok {
-		return e
-	}
-	return (&wire.Error{Code: "InternalError", Message: err.Error()}).WithStatus(http.StatusInternalServerError)
-}
-
 // reply encodes the answer in the service's protocol.
-func (s *Server) reply(w http.ResponseWriter, c *call, answer any, refused *wire.Error) {
+func (s *Server) reply(w http.ResponseWriter, c *world.Call, answer any, refused *wire.Error) {
 	id := s.requestID()
 	var err error
 	switch {
-	case c.older:
+	case c.Older:
 		if refused != nil {
-			wire.RefuseQuery(w, c.service, id, &wire.Error{Status: refused.Status, Code: legacyQueryCode(refused.Code), Message: refused.Message})
+			wire.RefuseQuery(w, c.Service, id, &wire.Error{Status: refused.Status, Code: sqs.LegacyQueryCode(refused.Code), Message: refused.Message})
 			return
 		}
-		if answer, err = toOlder(c.action, answer); err == nil {
-			err = wire.AnswerQuery(w, c.service, c.action, id, answer)
+		if answer, err = sqs.ToOlder(c.Action, answer); err == nil {
+			err = wire.AnswerQuery(w, c.Service, c.Action, id, answer)
 		}
-	case wire.SpeaksQuery(c.service):
+	case wire.SpeaksQuery(c.Service):
 		if refused != nil {
-			wire.RefuseQuery(w, c.service, id, refused)
+			wire.RefuseQuery(w, c.Service, id, refused)
 			return
 		}
-		err = wire.AnswerQuery(w, c.service, c.action, id, answer)
-	case jsonTypes[c.service] != "":
+		err = wire.AnswerQuery(w, c.Service, c.Action, id, answer)
+	case wire.JSONType(c.Service) != "":
 		if refused != nil {
-			wire.RefuseJSON(w, jsonTypes[c.service], id, refused, queryCode(c.service, refused.Code))
+			wire.RefuseJSON(w, wire.JSONType(c.Service), id, refused, queryCode(c.Service, refused.Code))
 			return
 		}
-		err = wire.AnswerJSON(w, jsonTypes[c.service], id, answer)
+		err = wire.AnswerJSON(w, wire.JSONType(c.Service), id, answer)
 	default:
 		if refused != nil {
 			wire.RefuseEC2(w, id, refused)
 			return
 		}
-		err = wire.AnswerEC2(w, c.action, id, answer)
+		err = wire.AnswerEC2(w, c.Action, id, answer)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }
 
-// jsonTypes are the services that speak JSON, with their content types.
-var jsonTypes = map[string]string{
-	wire.SQS: wire.JSON10, wire.SSM: wire.JSON11, wire.Pricing: wire.JSON11, wire.Events: wire.JSON11, wire.Quotas: wire.JSON11,
-	wire.EKS: wire.RESTJSON, wire.EKSAuth: wire.RESTJSON, wire.FIS: wire.RESTJSON, wire.ARC: wire.RESTJSON,
-}
-
 func queryCode(service, code string) string {
 	if service != wire.SQS {
 		return ""
 	}
-	return legacyQueryCode(code)
+	return sqs.LegacyQueryCode(code)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -277,8 +278,8 @@ func TestABootMayFail(t *testing.T) {
 // "On rare occasions … you might get that message copy again"; "best-effort ordering": events come more than once, and not
 // in the order in which they happened.
 func TestEventsComeTwiceAndOutOfOrder(t *testing.T) {
-	a := open(t, noLags, func(o *emulator.Options) {
-		o.TimeScale, o.Lags = 0.05, &emulator.Lags{EventMost: 2 * time.Second, EventTwice: 0.3}
+	a := open(t, noLags, func(o *world.Options) {
+		o.TimeScale, o.Lags = 0.05, &world.Lags{EventMost: 2 * time.Second, EventTwice: 0.3}
 	})
 	_, err := a.fleet(a.template("web"), 60, overrides(a.override("m5.large", "us-east-1a")))
 	a.must(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -15,7 +16,7 @@ type fleet struct {
 	ID        string
 	CreatedAt time.Time
 	Instances []string
-	Tags      tags
+	Tags      world.Tags
 }
 
 // Limits of fleets.
@@ -33,7 +34,7 @@ type fleetRequest struct {
 	launches string   // DefaultTargetCapacityType
 	reserved []string // kinds of reservations that a fleet of reserved capacity may use
 	strategy string
-	tags     []tagSpecification
+	tags     []world.TagSpecification
 	token    string
 }
 
@@ -96,10 +97,10 @@ func createFleet(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	return once(c, func() (fleetXML, error) {
+	return world.Once(c.Call, func() (fleetXML, error) {
 		choices, err := c.server.fleetChoices(c, r)
 		if err != nil {
 			return fleetXML{}, err
@@ -109,7 +110,7 @@ func createFleet(c *call) (any, error) {
 }
 
 func readFleet(c *call) (fleetRequest, error) {
-	p := c.params
+	p := c.Params
 	capacity := p.At("TargetCapacitySpecification")
 	r := fleetRequest{configs: p.List("LaunchTemplateConfigs"), token: p.String("ClientToken")}
 	if kind := p.String("Type"); kind != "instant" {
@@ -133,7 +134,7 @@ func readFleet(c *call) (fleetRequest, error) {
 	if r.least, err = options.Int("MinTargetCapacity", 0); err != nil {
 		return r, err
 	}
-	if r.tags, err = readTagSpecifications(p); err != nil {
+	if r.tags, err = world.ReadTagSpecifications(p); err != nil {
 		return r, err
 	}
 	return r, r.check(p)
@@ -202,7 +203,7 @@ func (s *Server) fleetChoices(c *call, r fleetRequest) ([]fleetChoice, error) {
 	var choices []fleetChoice
 	for _, config := range r.configs {
 		spec := config.At("LaunchTemplateSpecification")
-		t, v, err := s.st.usableTemplate(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName"), spec.String("Version"), c.now)
+		t, v, err := s.usableTemplate(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName"), spec.String("Version"), c.At)
 		if err != nil {
 			return nil, err
 		}
@@ -230,19 +231,19 @@ func (s *Server) fleetChoice(c *call, r fleetRequest, t *template, v templateVer
 		Template:  templateRef{ID: t.ID, Version: strconv.Itoa(v.Number)},
 		Overrides: overrideXML{Zone: over.Zone, ImageID: over.ImageID, Type: over.InstanceType, MaxPrice: over.MaxPrice, SubnetID: over.SubnetID},
 	}}
-	l, err := s.resolve(v.Data.under(over), r.spot, c.now)
+	l, err := s.resolve(v.Data.under(over), r.spot, c.At)
 	if err != nil {
-		choice.err = asError(err)
+		choice.err = world.AsError(err)
 		return choice, nil
 	}
-	l.template, l.version, l.tags, l.token, l.who = t, v.Number, r.tags, r.token, c.who
+	l.template, l.version, l.tags, l.token, l.who = t, v.Number, r.tags, r.token, c.Who
 	l.priority = o.Float("Priority", 0)
 	if o.Has("Priority") {
 		choice.echo.Overrides.Priority = &l.priority
 	}
 	choice.echo.Overrides.Zone = l.subnet.Zone.Name
-	if err := checkTagCount(tagsFor(slices.Concat(l.data.Tags, r.tags), "instance")); err != nil {
-		choice.err = asError(err)
+	if err := world.CheckTagCount(world.TagsFor(slices.Concat(l.data.Tags, r.tags), "instance")); err != nil {
+		choice.err = world.AsError(err)
 	}
 	if !r.offers(l.market()) {
 		choice.err = wire.Errorf("InvalidFleetConfiguration", "The market type '%s' of the launch template does not go with the fleet's DefaultTargetCapacityType '%s'.", l.market(), r.launches)
@@ -253,11 +254,11 @@ func (s *Server) fleetChoice(c *call, r fleetRequest, t *template, v templateVer
 
 // launchFleet walks the choices in the strategy's order until the target is met.
 func (s *Server) launchFleet(c *call, r fleetRequest, choices []fleetChoice) fleetXML {
-	answer := fleetXML{ID: s.st.newID("fleet")}
-	f := &fleet{ID: answer.ID, CreatedAt: c.now, Tags: tagsFor(r.tags, "fleet")}
-	s.st.Fleets[f.ID] = f
+	answer := fleetXML{ID: s.NewID("fleet")}
+	f := &fleet{ID: answer.ID, CreatedAt: c.At, Tags: world.TagsFor(r.tags, "fleet")}
+	s.Fleets[f.ID] = f
 	left := r.target
-	ordered := s.allocate(r, choices, c.now)
+	ordered := s.allocate(r, choices, c.At)
 	if r.least > 0 && s.reachable(ordered) < r.least {
 		left = 0
 		answer.Errors = append(answer.Errors, s.shortages(r, ordered)...)
@@ -267,7 +268,7 @@ func (s *Server) launchFleet(c *call, r fleetRequest, choices []fleetChoice) fle
 			break
 		}
 		choice.fleet = f.ID
-		made, why := s.launch(choice.launch, share(r, left, len(ordered)-i), s.st.newID("r"))
+		made, why := s.launch(choice.launch, share(r, left, len(ordered)-i), s.NewID("r"))
 		if len(made) > 0 {
 			answer.Instances = append(answer.Instances, launched(choice, made))
 			left -= len(made)
@@ -376,16 +377,16 @@ const riskSteps = 5
 
 // rank gives a launch's place under a strategy; lower is better.
 func (s *Server) rank(strategy string, l launch, now time.Time) (first, second float64) {
-	price := s.market.PriceUSD(l.pool(), now)
+	price := s.Market().PriceUSD(l.pool(), now)
 	risk := 0.0
 	if price > 0 {
-		risk = s.market.Score(l.pool()) / price
+		risk = s.Market().Score(l.pool()) / price
 	}
 	switch strategy {
 	case "prioritized":
 		return l.priority, price
 	case "price-capacity-optimized":
-		return s.market.Score(l.pool()), price
+		return s.Market().Score(l.pool()), price
 	case "capacity-optimized":
 		return risk, price
 	case "capacity-optimized-prioritized":

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -207,7 +207,7 @@ func TestFleetTokenIsIdempotent(t *testing.T) {
 
 // A new template is not found by a launch for a moment; afterwards it is.
 func TestFleetWaitsForItsTemplate(t *testing.T) {
-	a := open(t, func(o *emulator.Options) { o.Lags = &emulator.Lags{TemplateMost: 500 * time.Millisecond} })
+	a := open(t, func(o *world.Options) { o.Lags = &world.Lags{TemplateMost: 500 * time.Millisecond} })
 	a.template("web")
 	o := overrides(a.override("m5.large", "us-east-1a"))
 	if _, err := a.fleet("web", 1, o); code(err) != "InvalidLaunchTemplateName.NotFoundException" {
@@ -306,7 +306,7 @@ func TestAddressesAreCounted(t *testing.T) {
 // EC2 answers with the state after the call, however fast its clock runs.
 func TestAnInstanceThatIsTerminatedIsShuttingDown(t *testing.T) {
 	var a *account
-	a = open(t, noLags, func(o *emulator.Options) {
+	a = open(t, noLags, func(o *world.Options) {
 		still := o.Now
 		o.Now = func() time.Time {
 			if a != nil {

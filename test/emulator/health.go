@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // Check is one of EC2's status checks of an instance.
@@ -50,8 +52,8 @@ func (s *Server) Impair(id string, check Check, fails bool) error {
 	if check != InstanceCheck && check != SystemCheck {
 		return fmt.Errorf("there is no status check %q: want %s or %s", check, InstanceCheck, SystemCheck)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	i, err := s.running(id)
 	if err != nil {
 		return err
@@ -64,7 +66,7 @@ func (s *Server) Impair(id string, check Check, fails bool) error {
 		i.Health.Impaired = map[Check]time.Time{}
 	}
 	if i.Health.Impaired[check].IsZero() {
-		i.Health.Impaired[check] = s.now()
+		i.Health.Impaired[check] = s.Now()
 	}
 	return nil
 }
@@ -75,21 +77,21 @@ func (s *Server) Schedule(id, code string, at time.Time) error {
 	if descriptions[code] == "" {
 		return fmt.Errorf("EC2 schedules no %q: want one such as instance-retirement", code)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	i, err := s.running(id)
 	if err != nil {
 		return err
 	}
-	i.Health.Events = append(i.Health.Events, scheduled{ID: s.st.newID("instance-event"), Code: code, Description: descriptions[code], NotBefore: at.UTC()})
-	s.post(s.healthEvent(id, code, at))
+	i.Health.Events = append(i.Health.Events, scheduled{ID: s.NewID("instance-event"), Code: code, Description: descriptions[code], NotBefore: at.UTC()})
+	s.Post(s.healthEvent(id, code, at))
 	return nil
 }
 
 // Cancel takes the changes of an instance back: EC2 shows them for a while, and says so.
 func (s *Server) Cancel(id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	i, err := s.running(id)
 	if err != nil {
 		return err
@@ -103,27 +105,27 @@ func (s *Server) Cancel(id string) error {
 // running finds an instance that the market remembers, also one that the API does not
 // show yet: what happens to instances does not wait for that. The lock is held.
 func (s *Server) running(id string) (*instance, error) {
-	i := s.st.Instances[id]
-	if _, known := s.market.Machine(id); i == nil || !known {
+	i := s.Records[id]
+	if _, known := s.Market().Machine(id); i == nil || !known {
 		return nil, fmt.Errorf("there is no instance %s", id)
 	}
 	return i, nil
 }
 
 // healthEvent is AWS Health's word about a scheduled change, as EventBridge passes it on.
-func (s *Server) healthEvent(id, code string, at time.Time) eventBody {
-	a := s.st.Account
+func (s *Server) healthEvent(id, code string, at time.Time) world.Event {
+	a := s.Settings
 	const form = http.TimeFormat // RFC 1123, in GMT
-	now := s.now().UTC()
-	return eventBody{
-		Version: "0", ID: s.st.messageID(), DetailType: detailHealth, Source: "aws.health", Account: a.ID, Time: now.Format(time.RFC3339), Region: a.Region,
+	now := s.Now().UTC()
+	return world.Event{
+		Version: "0", ID: s.MessageID(), DetailType: world.DetailHealth, Source: "aws.health", Account: a.ID, Time: now.Format(time.RFC3339), Region: a.Region,
 		Resources: []string{id},
 		Detail: map[string]any{
-			"eventArn": fmt.Sprintf("arn:aws:health:%s::event/EC2/%s/%s_%s", a.Region, healthCodes[code], healthCodes[code], s.st.messageID()),
+			"eventArn": fmt.Sprintf("arn:aws:health:%s::event/EC2/%s/%s_%s", a.Region, healthCodes[code], healthCodes[code], s.MessageID()),
 			"service":  "EC2", "eventTypeCode": healthCodes[code], "eventTypeCategory": "scheduledChange", "eventScopeCode": "ACCOUNT_SPECIFIC",
-			"communicationId": s.st.messageID(), "startTime": at.UTC().Format(form), "lastUpdatedTime": now.Format(form), "statusCode": "open", "eventRegion": a.Region,
+			"communicationId": s.MessageID(), "startTime": at.UTC().Format(form), "lastUpdatedTime": now.Format(form), "statusCode": "open", "eventRegion": a.Region,
 			"eventDescription": []map[string]string{{"language": "en_US", "latestDescription": descriptions[code]}},
-			"affectedEntities": []map[string]string{{"entityValue": a.arn("ec2", a.Region, "instance/"+id), "lastUpdatedTime": now.Format(form), "status": "PENDING"}},
+			"affectedEntities": []map[string]string{{"entityValue": a.ARN("ec2", a.Region, "instance/"+id), "lastUpdatedTime": now.Format(form), "status": "PENDING"}},
 			"affectedAccount":  a.ID, "page": "1", "totalPages": "1", "backupEvent": "false",
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // The kinds of names that instances have inside their network: by their address, or by their ID.
@@ -49,9 +50,9 @@ func (h *hostnames) over(sub *hostnames) *hostnames {
 	merged := hostnames{Kind: hostnameIP}
 	for _, says := range []*hostnames{sub, h} {
 		if says != nil {
-			pick(&merged.Kind, says.Kind)
-			pick(&merged.A, says.A)
-			pick(&merged.AAAA, says.AAAA)
+			world.Pick(&merged.Kind, says.Kind)
+			world.Pick(&merged.A, says.A)
+			world.Pick(&merged.AAAA, says.AAAA)
 		}
 	}
 	return &merged
@@ -63,17 +64,17 @@ func (h *hostnames) answer() hostnameXML {
 }
 
 // hostnameFields are the filters by the names of instances, which begin with a prefix.
-func hostnameFields[T any](prefix string, of func(T) hostnameXML) fields[T] {
-	return fields[T]{
-		prefix + ".hostname-type":                        one(func(item T) string { return of(item).Kind }),
-		prefix + ".enable-resource-name-dns-a-record":    one(func(item T) string { return boolText(of(item).A) }),
-		prefix + ".enable-resource-name-dns-aaaa-record": one(func(item T) string { return boolText(of(item).AAAA) }),
+func hostnameFields[T any](prefix string, of func(T) hostnameXML) world.Fields[T] {
+	return world.Fields[T]{
+		prefix + ".hostname-type":                        world.One(func(item T) string { return of(item).Kind }),
+		prefix + ".enable-resource-name-dns-a-record":    world.One(func(item T) string { return world.BoolText(of(item).A) }),
+		prefix + ".enable-resource-name-dns-aaaa-record": world.One(func(item T) string { return world.BoolText(of(item).AAAA) }),
 	}
 }
 
 // privateName is the name that an instance has inside its network, and that its node is called by; empty where it has
 // no address.
-func (s *state) privateName(i *instance) string {
+func (s *Server) privateName(i *instance) string {
 	if i.Address != "" && i.Data.Hostnames.answer().Kind == hostnameResource {
 		return i.ID + s.domain()
 	}
@@ -81,7 +82,7 @@ func (s *state) privateName(i *instance) string {
 }
 
 // privateDNS is the name of an address inside its network.
-func (s *state) privateDNS(address string) string {
+func (s *Server) privateDNS(address string) string {
 	if address == "" {
 		return ""
 	}
@@ -89,9 +90,9 @@ func (s *state) privateDNS(address string) string {
 }
 
 // domain is what names inside the network end with.
-func (s *state) domain() string {
-	if s.Account.Region == "us-east-1" {
+func (s *Server) domain() string {
+	if s.Settings.Region == "us-east-1" {
 		return ".ec2.internal"
 	}
-	return fmt.Sprintf(".%s.compute.internal", s.Account.Region)
+	return fmt.Sprintf(".%s.compute.internal", s.Settings.Region)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // resourceNames has a subnet name what is launched into it by ID.
@@ -83,7 +83,7 @@ func (a *account) instance(id string) types.Instance {
 }
 
 func TestNamesByIDEndWithTheRegion(t *testing.T) {
-	a := open(t, noLags, func(o *emulator.Options) { o.Account.Region = "us-east-2" })
+	a := open(t, noLags, func(o *world.Options) { o.Account.Region = "us-east-2" })
 	a.config.Region = "us-east-2"
 	a.ec2 = ec2.NewFromConfig(a.config)
 	subnet := a.subnets()["us-east-2a"].SubnetId

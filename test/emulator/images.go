@@ -3,11 +3,11 @@ package emulator
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // image is one instance image that somebody published.
@@ -24,7 +24,7 @@ type image struct {
 	Devices      []imageDevice
 	CreatedAt    time.Time
 	DeprecatedAt time.Time
-	Tags         tags
+	Tags         world.Tags
 }
 
 // imageDevice is one volume that an image asks for.
@@ -69,10 +69,10 @@ type build struct {
 // publishImages makes the images that are public in the region and the SSM
 // parameters that lead to them, for every Kubernetes version that EKS
 // supports and the account's own.
-func publishImages(a Account, now time.Time) ([]*image, map[string]parameter) {
+func publishImages(a world.Account, now time.Time) ([]*image, map[string]world.Parameter) {
 	var images []*image
-	parameters := map[string]parameter{}
-	for _, minor := range publishedMinors(a.EKSVersion) {
+	parameters := map[string]world.Parameter{}
+	for _, minor := range world.PublishedMinors(a.EKSVersion) {
 		for _, b := range buildsFor(minor) {
 			for age, days := range slices.Backward(releaseAges) {
 				r := release{version: fmt.Sprintf("1.%d", minor), at: now.AddDate(0, 0, -days).Truncate(24 * time.Hour), age: age}
@@ -82,37 +82,12 @@ func publishImages(a Account, now time.Time) ([]*image, map[string]parameter) {
 			}
 		}
 	}
-	return byKey(images, func(i *image) string { return i.ID }), parameters
+	return world.ByKey(images, func(i *image) string { return i.ID }), parameters
 }
 
 // buildsFor are what is published for a Kubernetes version.
 func buildsFor(minor int) []build {
 	return slices.DeleteFunc(builds(), func(b build) bool { return minor < b.versionsMin || b.versionsMax > 0 && minor > b.versionsMax })
-}
-
-// publishedMinors are the minor versions with images: 1.29 to 1.36, and the
-// account's own with its successor.
-func publishedMinors(version string) []int {
-	var minors []int
-	for minor := 29; minor <= 36; minor++ {
-		minors = append(minors, minor)
-	}
-	own, known := minorOf(version)
-	if !known {
-		return minors
-	}
-	for _, minor := range []int{own, own + 1} {
-		if !slices.Contains(minors, minor) {
-			minors = append(minors, minor)
-		}
-	}
-	return minors
-}
-
-// minorOf reads the minor version of 1.36.
-func minorOf(version string) (minor int, known bool) {
-	minor, err := strconv.Atoi(strings.TrimPrefix(version, "1."))
-	return minor, err == nil && strings.HasPrefix(version, "1.")
 }
 
 // release is one publication of a build.
@@ -135,16 +110,16 @@ func (r release) fill(text string) string {
 	).Replace(text)
 }
 
-func (b build) publish(a Account, r release) *image {
+func (b build) publish(a world.Account, r release) *image {
 	name := r.fill(b.name)
 	img := &image{
-		ID: a.stableID("ami", name), Name: name, Description: r.fill(b.description),
+		ID: a.StableID("ami", name), Name: name, Description: r.fill(b.description),
 		OwnerID: b.owner, OwnerAlias: b.alias, Family: b.family, Architecture: b.arch,
 		Windows: strings.HasPrefix(b.family, "Windows"), RootDevice: b.root,
 		CreatedAt: r.at, DeprecatedAt: r.at.Add(deprecatedAfter),
 	}
 	for _, d := range b.devices {
-		d.Snapshot = a.stableID("snap", name, d.Name)
+		d.Snapshot = a.StableID("snap", name, d.Name)
 		img.Devices = append(img.Devices, d)
 	}
 	return img
@@ -152,14 +127,14 @@ func (b build) publish(a Account, r release) *image {
 
 // announce writes the SSM parameters of one release: its pinned names, and the
 // moving one, which has had the images of all releases in turn.
-func (b build) announce(r release, img *image, to map[string]parameter) {
+func (b build) announce(r release, img *image, to map[string]world.Parameter) {
 	elements := b.pinned
 	if !r.past {
 		elements = append(slices.Clone(elements), b.latest)
 	}
 	for _, element := range elements {
 		path := strings.TrimSuffix(r.fill(b.parameter+"/"+element), "/")
-		put := func(name, value string) { to[name] = to[name].next(value, r.at) }
+		put := func(name, value string) { to[name] = to[name].Next(value, r.at) }
 		put(path+"/"+b.key, img.ID)
 		if b.key != "image_id" {
 			continue
@@ -175,7 +150,7 @@ func (b build) announce(r release, img *image, to map[string]parameter) {
 }
 
 // image finds an image by its ID.
-func (s *state) image(id string) (*image, error) {
+func (s *Server) image(id string) (*image, error) {
 	if !strings.HasPrefix(id, "ami-") {
 		return nil, wire.Errorf("InvalidAMIID.Malformed", "Invalid id: \"%s\" (expecting \"ami-...\")", id)
 	}

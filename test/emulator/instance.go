@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -16,7 +17,7 @@ import (
 type instance struct {
 	ID            string
 	Type          string
-	Zone          zone
+	Zone          world.Zone
 	Subnet        string
 	Spot          bool
 	SpotRequest   string
@@ -37,8 +38,8 @@ type instance struct {
 	Data          launchData // everything resolved
 	Volumes       []volume
 	Interfaces    []netInterface
-	Tags          tags
-	SpotTags      tags // of its spot request
+	Tags          world.Tags
+	SpotTags      world.Tags // of its spot request
 	Fleet         string
 	Template      string
 	Version       int
@@ -52,7 +53,7 @@ type volume struct {
 	InitializationRate                 int // MiB a second; 0: no more than usual
 	Encrypted, DeleteOnTermination     bool
 	Deleted                            bool // by itself, after it outlived the instance
-	Tags                               tags
+	Tags                               world.Tags
 }
 
 // netInterface is one network interface of an instance.
@@ -64,7 +65,7 @@ type netInterface struct {
 	Prefixes                           []string // blocks of 16 addresses each
 	Tracking                           *tracking
 	Groups                             []string
-	Tags                               tags
+	Tags                               world.Tags
 }
 
 // userData is the instance's user data in the clear; launchData.check has
@@ -107,19 +108,19 @@ type live struct {
 // records of forgotten instances are dropped. The lock is held.
 func (s *Server) instances(now time.Time) []live {
 	s.advanceReservations(now)
-	machines, out := s.market.Machines(), s.market.Outages()
+	machines, out := s.Market().Machines(), s.Market().Outages()
 	all := make([]live, 0, len(machines))
 	for _, m := range machines {
-		if i := s.st.Instances[m.ID]; i != nil {
+		if i := s.Records[m.ID]; i != nil {
 			all = append(all, live{i, m, m.At(now), out[i.Zone.Name]})
 		}
 	}
-	if len(all) < len(s.st.Instances) {
+	if len(all) < len(s.Records) {
 		kept := make(map[string]*instance, len(all))
 		for _, l := range all {
 			kept[l.ID] = l.instance
 		}
-		s.st.Instances = kept
+		s.Records = kept
 	}
 	return all
 }
@@ -134,13 +135,13 @@ func (s *Server) visible(now time.Time) []live {
 func (s *Server) visibleByID(ids []string, now time.Time) ([]live, error) {
 	var found []live
 	var unknown []string
-	out := s.market.Outages()
+	out := s.Market().Outages()
 	for _, id := range ids {
 		if !strings.HasPrefix(id, "i-") {
 			return nil, wire.Errorf("InvalidInstanceID.Malformed", "Invalid id: \"%s\"", id)
 		}
-		record := s.st.Instances[id]
-		m, known := s.market.Machine(id)
+		record := s.Records[id]
+		m, known := s.Market().Machine(id)
 		if record == nil || !known || record.VisibleAt.After(now) {
 			unknown = append(unknown, id)
 			continue
@@ -163,4 +164,18 @@ func (l live) gone() bool { return l.state == market.Terminated }
 func publicAddress(private netip.Addr) string {
 	b := private.As4()
 	return fmt.Sprintf("54.%d.%d.%d", 160+int(b[1])%64, b[2], b[3])
+}
+
+// Sees reports whether an instance is there, as far as AWS itself sees it. The lock is held.
+func (s *Server) Sees(id string, now time.Time) bool {
+	_, err := s.visibleByID([]string{id}, now)
+	return err == nil
+}
+
+// Visible are the instances that AWS itself sees, sorted by ID. The lock is held.
+func (s *Server) Visible(now time.Time) (all []world.Instance) {
+	for _, l := range s.visible(now) {
+		all = append(all, s.outside(l))
+	}
+	return all
 }

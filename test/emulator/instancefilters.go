@@ -3,21 +3,23 @@ package emulator
 import (
 	"strconv"
 	"time"
+
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // shownFields are those filters of DescribeInstances that go by what its answer shows.
-func (s *Server) shownFields() fields[live] {
+func (s *Server) shownFields() world.Fields[live] {
 	of := func(f func(instanceXML) string) func(live) []string {
-		return func(l live) []string { return unlessEmpty(f(s.instanceAnswer(l))) }
+		return func(l live) []string { return world.UnlessEmpty(f(s.instanceAnswer(l))) }
 	}
 	metadata := func(f func(metadataOptions) string) func(live) []string {
 		return of(func(x instanceXML) string { return f(*x.Metadata) })
 	}
-	return fields[live]{
+	return world.Fields[live]{
 		"dns-name":                       of(func(x instanceXML) string { return x.PublicDNS }),
-		"ebs-optimized":                  of(func(x instanceXML) string { return boolText(x.EBS) }),
-		"ena-support":                    of(func(x instanceXML) string { return boolText(x.ENA) }),
-		"enclave-options.enabled":        of(func(x instanceXML) string { return boolText(x.Enclave.Enabled) }),
+		"ebs-optimized":                  of(func(x instanceXML) string { return world.BoolText(x.EBS) }),
+		"ena-support":                    of(func(x instanceXML) string { return world.BoolText(x.ENA) }),
+		"enclave-options.enabled":        of(func(x instanceXML) string { return world.BoolText(x.Enclave.Enabled) }),
 		"hibernation-options.configured": of(func(instanceXML) string { return "false" }),
 		"hypervisor":                     of(func(x instanceXML) string { return x.Hypervisor }),
 		"ip-address":                     of(func(x instanceXML) string { return x.PublicIP }),
@@ -29,7 +31,7 @@ func (s *Server) shownFields() fields[live] {
 		"reason":                         of(func(x instanceXML) string { return x.Reason }),
 		"root-device-name":               of(func(x instanceXML) string { return x.RootDevice }),
 		"root-device-type":               of(func(x instanceXML) string { return x.RootType }),
-		"source-dest-check":              of(func(x instanceXML) string { return boolText(x.Checked) }),
+		"source-dest-check":              of(func(x instanceXML) string { return world.BoolText(x.Checked) }),
 		"state-reason-code":              of(func(x instanceXML) string { return x.stateReason().Code }),
 		"state-reason-message":           of(func(x instanceXML) string { return x.stateReason().Message }),
 		"usage-operation":                of(func(x instanceXML) string { return x.Usage }),
@@ -42,11 +44,11 @@ func (s *Server) shownFields() fields[live] {
 		"metadata-options.http-tokens":                 metadata(func(m metadataOptions) string { return m.Tokens }),
 		"metadata-options.instance-metadata-tags":      metadata(func(m metadataOptions) string { return m.InstanceTags }),
 		"metadata-options.state":                       metadata(func(m metadataOptions) string { return m.State }),
-	}.with(hostnameFields("private-dns-name-options", func(l live) hostnameXML { return l.Data.Hostnames.answer() })).with(s.heldVolumeFields()).with(s.heldInterfaceFields())
+	}.With(hostnameFields("private-dns-name-options", func(l live) hostnameXML { return l.Data.Hostnames.answer() })).With(s.heldVolumeFields()).With(s.heldInterfaceFields())
 }
 
 // heldVolumeFields are about the volumes that an instance holds.
-func (s *Server) heldVolumeFields() fields[live] {
+func (s *Server) heldVolumeFields() world.Fields[live] {
 	of := func(f func(deviceStateXML) string) func(live) []string {
 		return func(l live) (all []string) {
 			for _, d := range s.instanceAnswer(l).Devices {
@@ -55,9 +57,9 @@ func (s *Server) heldVolumeFields() fields[live] {
 			return all
 		}
 	}
-	return fields[live]{
-		"block-device-mapping.attach-time":           of(func(d deviceStateXML) string { return imageTime(d.EBS.AttachedAt) }),
-		"block-device-mapping.delete-on-termination": of(func(d deviceStateXML) string { return boolText(d.EBS.DeleteOnTermination) }),
+	return world.Fields[live]{
+		"block-device-mapping.attach-time":           of(func(d deviceStateXML) string { return world.ImageTime(d.EBS.AttachedAt) }),
+		"block-device-mapping.delete-on-termination": of(func(d deviceStateXML) string { return world.BoolText(d.EBS.DeleteOnTermination) }),
 		"block-device-mapping.device-name":           of(func(d deviceStateXML) string { return d.Name }),
 		"block-device-mapping.status":                of(func(d deviceStateXML) string { return d.EBS.Status }),
 		"block-device-mapping.volume-id":             of(func(d deviceStateXML) string { return d.EBS.VolumeID }),
@@ -65,8 +67,8 @@ func (s *Server) heldVolumeFields() fields[live] {
 }
 
 // heldInterfaceFields are those of DescribeNetworkInterfaces, of the interfaces that an instance holds.
-func (s *Server) heldInterfaceFields() fields[live] {
-	all := fields[live]{}
+func (s *Server) heldInterfaceFields() world.Fields[live] {
+	all := world.Fields[live]{}
 	for name, values := range interfaceFields() {
 		all["network-interface."+name] = func(l live) (out []string) {
 			for _, x := range s.interfacesOf(l) {
@@ -79,16 +81,16 @@ func (s *Server) heldInterfaceFields() fields[live] {
 }
 
 // interfaceFields are what network interfaces can be filtered by.
-func interfaceFields() fields[eniXML] {
+func interfaceFields() world.Fields[eniXML] {
 	of := func(f func(eniXML) string) func(eniXML) []string {
-		return func(x eniXML) []string { return unlessEmpty(f(x)) }
+		return func(x eniXML) []string { return world.UnlessEmpty(f(x)) }
 	}
 	held := func(f func(attachmentXML) string) func(eniXML) []string {
 		return func(x eniXML) []string {
 			if x.Attachment == nil {
 				return nil
 			}
-			return unlessEmpty(f(*x.Attachment))
+			return world.UnlessEmpty(f(*x.Attachment))
 		}
 	}
 	public := of(func(x eniXML) string {
@@ -103,13 +105,13 @@ func interfaceFields() fields[eniXML] {
 		}
 		return all
 	}
-	return fields[eniXML]{
+	return world.Fields[eniXML]{
 		"addresses.association.public-ip":  public,
 		"addresses.private-ip-address":     private,
 		"association.public-ip":            public,
 		"attachment.attach-time":           held(func(a attachmentXML) string { return a.At.Format(time.RFC3339) }),
 		"attachment.attachment-id":         held(func(a attachmentXML) string { return a.ID }),
-		"attachment.delete-on-termination": held(func(a attachmentXML) string { return boolText(a.DeleteOnTermination) }),
+		"attachment.delete-on-termination": held(func(a attachmentXML) string { return world.BoolText(a.DeleteOnTermination) }),
 		"attachment.device-index":          held(func(a attachmentXML) string { return strconv.Itoa(a.DeviceIndex) }),
 		"attachment.instance-id":           held(func(a attachmentXML) string { return a.Instance }),
 		"attachment.instance-owner-id":     held(func(a attachmentXML) string { return a.Owner }),
@@ -128,7 +130,7 @@ func interfaceFields() fields[eniXML] {
 		"private-dns-name":                 of(func(x eniXML) string { return x.DNS }),
 		"private-ip-address":               private,
 		"requester-managed":                of(func(eniXML) string { return "false" }),
-		"source-dest-check":                of(func(x eniXML) string { return boolText(x.Checked) }),
+		"source-dest-check":                of(func(x eniXML) string { return world.BoolText(x.Checked) }),
 		"status":                           of(func(x eniXML) string { return x.Status }),
 		"subnet-id":                        of(func(x eniXML) string { return x.SubnetID }),
 		"vpc-id":                           of(func(x eniXML) string { return x.VPC }),
@@ -138,15 +140,7 @@ func interfaceFields() fields[eniXML] {
 			}
 			return all
 		},
-	}.lacking("association.allocation-id", "association.association-id", "ipv6-addresses.ipv6-address", "operator.principal", "requester-id")
-}
-
-// unlessEmpty is the value, and nothing where it is empty.
-func unlessEmpty(value string) []string {
-	if value == "" {
-		return nil
-	}
-	return []string{value}
+	}.Lacking("association.allocation-id", "association.association-id", "ipv6-addresses.ipv6-address", "operator.principal", "requester-id")
 }
 
 func idsOf(groups []groupRefXML) (all []string) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -47,32 +48,32 @@ const (
 // describeInstanceStatus shows running instances only, unless all are asked
 // for.
 func describeInstanceStatus(c *call) (any, error) {
-	ids := c.params.Strings("InstanceId")
-	if len(ids) > 0 && c.params.Has("MaxResults") {
+	ids := c.Params.Strings("InstanceId")
+	if len(ids) > 0 && c.Params.Has("MaxResults") {
 		return nil, wire.Errorf("InvalidParameterCombination", "The parameter instancesSet cannot be used with the parameter maxResults")
 	}
 	if len(ids) > statusesPerCall {
 		return nil, wire.Errorf("InvalidParameterValue", "The maximum number of instance IDs per call is %d", statusesPerCall)
 	}
-	chosen := c.server.visible(c.now)
+	chosen := c.server.visible(c.At)
 	if len(ids) > 0 {
 		var err error
-		if chosen, err = c.server.visibleByID(ids, c.now); err != nil {
+		if chosen, err = c.server.visibleByID(ids, c.At); err != nil {
 			return nil, err
 		}
 	}
 	var shown []live
 	for _, l := range chosen {
-		if l.state == market.Running || c.params.Bool("IncludeAllInstances") {
+		if l.state == market.Running || c.Params.Bool("IncludeAllInstances") {
 			shown = append(shown, l)
 		}
 	}
-	found, err := matching(c.params, shown, statusFields(), nil)
+	found, err := world.Matching(c.Params, shown, statusFields(), nil)
 	if err != nil {
 		return nil, err
 	}
 	byID := func(l live) string { return l.ID }
-	page, next, err := paged(c, byKey(found, byID), pageLimits{5, 1000, statusesPerCall}, byID)
+	page, next, err := world.Paged(c.Call, world.ByKey(found, byID), world.PageLimits{5, 1000, statusesPerCall}, byID)
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +118,10 @@ func eventsOf(l live) (out []eventXML) {
 	return out
 }
 
-func statusFields() fields[live] {
+func statusFields() world.Fields[live] {
 	none := func(live) []string { return nil }
 	status := func(check Check) func(live) []string {
-		return one(func(l live) string { return summaryOf(l, check).Status })
+		return world.One(func(l live) string { return summaryOf(l, check).Status })
 	}
 	reachability := func(check Check) func(live) []string {
 		return func(l live) (out []string) {
@@ -138,24 +139,24 @@ func statusFields() fields[live] {
 			return out
 		}
 	}
-	return fields[live]{
-		"attached-ebs-status.status":   one(func(l live) string { return volumesOf(l).Status }),
-		"availability-zone":            one(func(l live) string { return l.Zone.Name }),
-		"availability-zone-id":         one(func(l live) string { return l.Zone.ID }),
+	return world.Fields[live]{
+		"attached-ebs-status.status":   world.One(func(l live) string { return volumesOf(l).Status }),
+		"availability-zone":            world.One(func(l live) string { return l.Zone.Name }),
+		"availability-zone-id":         world.One(func(l live) string { return l.Zone.ID }),
 		"event.code":                   event(func(e scheduled) string { return e.Code }),
 		"event.description":            event(func(e scheduled) string { return e.Description }),
 		"event.instance-event-id":      event(func(e scheduled) string { return e.ID }),
 		"event.not-after":              none,
 		"event.not-before":             event(func(e scheduled) string { return e.NotBefore.Format(time.RFC3339) }),
 		"event.not-before-deadline":    none,
-		"instance-state-code":          one(func(l live) string { return strconv.Itoa(stateCodes[l.state]) }),
-		"instance-state-name":          one(func(l live) string { return string(l.state) }),
+		"instance-state-code":          world.One(func(l live) string { return strconv.Itoa(stateCodes[l.state]) }),
+		"instance-state-name":          world.One(func(l live) string { return string(l.state) }),
 		"instance-status.status":       status(InstanceCheck),
 		"instance-status.reachability": reachability(InstanceCheck),
-		"operator.managed":             one(func(live) string { return "false" }),
+		"operator.managed":             world.One(func(live) string { return "false" }),
 		"system-status.status":         status(SystemCheck),
 		"system-status.reachability":   reachability(SystemCheck),
-	}.lacking("application-status.status", "operator.principal")
+	}.Lacking("application-status.status", "operator.principal")
 }
 
 type changeXML struct {
@@ -171,7 +172,7 @@ type changesXML struct {
 // terminateInstances ends all that are named, or none when one of them is not
 // known. Ending what has ended is no error.
 func terminateInstances(c *call) (any, error) {
-	return changeInstances(c, func(live) error { return nil }, func(id string) { c.server.market.Terminate(id, "Client.UserInitiatedShutdown") })
+	return changeInstances(c, func(live) error { return nil }, func(id string) { c.server.Market().Terminate(id, "Client.UserInitiatedShutdown") })
 }
 
 // stopInstances stops all that are named, or none. Spot instances of fleets come of requests that
@@ -185,19 +186,19 @@ func stopInstances(c *call) (any, error) {
 			return wire.Errorf("IncorrectInstanceState", "This instance '%s' is not in a state from which it can be stopped.", l.ID)
 		}
 		return nil
-	}, func(id string) { c.server.market.Stop(id) })
+	}, func(id string) { c.server.Market().Stop(id) })
 }
 
 // changeInstances does one thing to all that are named, once none of them may not be changed so.
 func changeInstances(c *call, may func(live) error, do func(id string)) (any, error) {
-	ids := c.params.Strings("InstanceId")
+	ids := c.Params.Strings("InstanceId")
 	if len(ids) == 0 {
 		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter InstanceId")
 	}
 	if len(ids) > changedPerCall {
 		return nil, wire.Errorf("InvalidParameterValue", "The maximum number of instance IDs per call is %d", changedPerCall)
 	}
-	found, err := c.server.visibleByID(ids, c.now)
+	found, err := c.server.visibleByID(ids, c.At)
 	if err != nil {
 		return nil, err
 	}
@@ -206,14 +207,14 @@ func changeInstances(c *call, may func(live) error, do func(id string)) (any, er
 			return nil, err
 		}
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	var answer changesXML
 	for _, l := range found {
 		do(l.ID)
-		m, _ := c.server.market.Machine(l.ID)
-		now := m.At(c.server.now()) // the change came after the call did
+		m, _ := c.server.Market().Machine(l.ID)
+		now := m.At(c.server.Now()) // the change came after the call did
 		if now == market.Terminated && l.state != market.Terminated {
 			now = market.ShuttingDown // even an instance that ends at once is told to be on its way
 		}

@@ -28,7 +28,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/daemok/daemok/cloud/aws/client"
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market/clock"
 )
 
@@ -93,7 +93,7 @@ type pods struct {
 func openPods(t *testing.T) *pods {
 	t.Helper()
 	virtual := clock.NewVirtual(time.Now().UTC().Truncate(time.Second))
-	a := open(t, noLags, func(o *emulator.Options) { o.Now = virtual.Now })
+	a := open(t, noLags, func(o *world.Options) { o.Now = virtual.Now })
 	a.Virtual = virtual
 	p := &pods{restricted: controllerOf(a), signer: newSigner(t)}
 	a.must(a.server.SetIssuerKeys(p.signer.file(t)))
@@ -393,7 +393,7 @@ func TestTemporaryCredentialsEnd(t *testing.T) {
 // Whose clock is a quarter of an hour off, by AWS's, is not believed: the SDK sees by AWS's Date how far, and signs
 // again. Of tokens STS goes by its own clock.
 func TestClocksThatDisagree(t *testing.T) {
-	a := open(t, noLags, func(o *emulator.Options) { o.Now = nil })
+	a := open(t, noLags, func(o *world.Options) { o.Now = nil })
 	p := &pods{restricted: restricted{account: a}, signer: newSigner(t)}
 	p.Virtual = clock.NewVirtual(time.Now())
 	a.must(a.server.SetIssuerKeys(p.signer.file(t)))

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/test/emulator/identity"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -19,7 +21,7 @@ type launch struct {
 	kind        *ec2data.Type
 	subnet      *subnet
 	image       *image
-	profile     *profile
+	profile     *identity.Profile
 	groups      []string
 	spot        bool
 	reservation *capacityReservation // that it draws on; nil: on none
@@ -27,10 +29,10 @@ type launch struct {
 	template    *template
 	version     int
 	fleet       string
-	tags        []tagSpecification // of the request, beside the template's
+	tags        []world.TagSpecification // of the request, beside the template's
 	token       string
 	priority    float64
-	who         principal // whose rights count
+	who         world.Principal // whose rights count
 }
 
 func (l launch) pool() market.Pool {
@@ -52,7 +54,7 @@ func (l launch) market() string { return l.data.market() }
 // combination of its own.
 func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error) {
 	l := launch{data: d, spot: spot}
-	kind, known := s.data.Type(d.InstanceType)
+	kind, known := s.Data.Type(d.InstanceType)
 	if !known {
 		return l, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", d.InstanceType)
 	}
@@ -71,10 +73,10 @@ func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error)
 	if err := s.chooseReservation(&l, now); err != nil {
 		return l, err
 	}
-	if !spot && len(tagsFor(d.Tags, "spot-instances-request")) > 0 {
+	if !spot && len(world.TagsFor(d.Tags, "spot-instances-request")) > 0 {
 		return l, wire.Errorf("InvalidParameterValue", "You cannot specify tags for Spot instances requests if there are no Spot instances requests being created by the request.")
 	}
-	return l, checkTagCount(tagsFor(d.Tags, "instance"))
+	return l, world.CheckTagCount(world.TagsFor(d.Tags, "instance"))
 }
 
 // dedicated reports whether the instances get hardware that runs those of one account alone.
@@ -112,15 +114,15 @@ func (s *Server) resolveSubnet(l *launch, _ time.Time) error {
 		zoneName = cmp.Or(zoneName, l.data.Placement.Zone)
 	}
 	if id == "" {
-		i := slices.IndexFunc(s.st.Subnets, func(sub *subnet) bool {
-			return sub.VPC == s.st.clusterVPC().ID && (zoneName == "" || sub.Zone.Name == zoneName)
+		i := slices.IndexFunc(s.Subnets, func(sub *subnet) bool {
+			return sub.VPC == s.clusterVPC().ID && (zoneName == "" || sub.Zone.Name == zoneName)
 		})
 		if i < 0 {
 			return wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", zoneName)
 		}
-		id = s.st.Subnets[i].ID
+		id = s.Subnets[i].ID
 	}
-	sub, err := s.st.subnet(id)
+	sub, err := s.subnet(id)
 	if err != nil {
 		return err
 	}
@@ -128,7 +130,7 @@ func (s *Server) resolveSubnet(l *launch, _ time.Time) error {
 		return wire.Errorf("InvalidParameterValue", "The specified subnet '%s' is not in the availability zone '%s'", id, zoneName)
 	}
 	l.subnet, l.data.Hostnames = sub, l.data.Hostnames.over(&sub.Hostnames)
-	if !slices.Contains(l.kind.OfferedZones(s.st.Account.Region), sub.Zone.Name) {
+	if !slices.Contains(l.kind.OfferedZones(s.Settings.Region), sub.Zone.Name) {
 		return wire.Errorf("Unsupported", "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", l.kind.Name, sub.Zone.Name)
 	}
 	return nil
@@ -138,7 +140,7 @@ func (s *Server) resolveImage(l *launch, _ time.Time) error {
 	if l.data.ImageID == "" {
 		return wire.Errorf("MissingParameter", "The request must contain the parameter ImageId")
 	}
-	img, err := s.st.image(l.data.ImageID)
+	img, err := s.image(l.data.ImageID)
 	if err != nil {
 		return err
 	}
@@ -160,13 +162,13 @@ func (s *Server) resolveProfile(l *launch, now time.Time) error {
 	if name == "" {
 		name, field = ref.ARN[strings.LastIndex(ref.ARN, "/")+1:], "arn"
 	}
-	p := s.st.Profiles[name]
+	p := s.Profiles[name]
 	if p == nil || p.UsableAt.After(now) {
 		return wire.Errorf("InvalidParameterValue", "Value (%s) for parameter iamInstanceProfile.%s is invalid. Invalid IAM Instance Profile %s",
 			cmp.Or(ref.Name, ref.ARN), field, map[string]string{"name": "name", "arn": "ARN"}[field])
 	}
 	if p.Role == "" {
-		return wire.Errorf("InvalidParameterValue", "IAM Instance Profile \"%s\" has no associated IAM Roles", s.st.profileARN(p))
+		return wire.Errorf("InvalidParameterValue", "IAM Instance Profile \"%s\" has no associated IAM Roles", s.ProfileARN(p))
 	}
 	l.profile = p
 	return nil
@@ -178,16 +180,16 @@ func (s *Server) resolveGroups(l *launch, _ time.Time) error {
 		ids = append(ids, i.Groups...)
 	}
 	for _, name := range l.data.GroupNames {
-		i := slices.IndexFunc(s.st.Groups, func(g *securityGroup) bool { return g.Name == name && g.VPC == l.subnet.VPC })
+		i := slices.IndexFunc(s.Groups, func(g *securityGroup) bool { return g.Name == name && g.VPC == l.subnet.VPC })
 		if i < 0 {
 			return wire.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", name)
 		}
-		ids = append(ids, s.st.Groups[i].ID)
+		ids = append(ids, s.Groups[i].ID)
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	for _, id := range ids {
-		g, err := s.st.group(id)
+		g, err := s.group(id)
 		if err != nil {
 			return err
 		}
@@ -196,8 +198,8 @@ func (s *Server) resolveGroups(l *launch, _ time.Time) error {
 		}
 	}
 	if len(ids) == 0 {
-		i := slices.IndexFunc(s.st.Groups, func(g *securityGroup) bool { return g.Name == "default" && g.VPC == l.subnet.VPC })
-		ids = []string{s.st.Groups[i].ID}
+		i := slices.IndexFunc(s.Groups, func(g *securityGroup) bool { return g.Name == "default" && g.VPC == l.subnet.VPC })
+		ids = []string{s.Groups[i].ID}
 	}
 	l.groups = ids
 	return nil
@@ -227,15 +229,15 @@ func (l launch) prefixesEach() (n int) {
 func (s *Server) available(l launch) (int, *wire.Error) {
 	p := l.pool()
 	if action := s.lackedBy(l); action != "" {
-		return 0, s.unauthorized(s.st.Account, action, s.st.Account.arn("ec2", s.st.Account.Region, "instance/*"))
+		return 0, s.Unauthorized(s.Settings, action, s.Settings.ARN("ec2", s.Settings.Region, "instance/*"))
 	}
-	if err := s.authorize(l.who, wire.EC2, s.ofLaunch(l)); err != nil {
-		return 0, asError(err)
+	if err := s.Authorize(l.who, wire.EC2, s.ofLaunch(l)); err != nil {
+		return 0, world.AsError(err)
 	}
-	if r, refused := s.refusals[p]; refused {
-		return 0, wire.Errorf(r.code, "%s", cmp.Or(r.message, "The launch of "+p.String()+" is refused with "+r.code))
+	if refused := s.RefusedIn(p); refused != nil {
+		return 0, refused
 	}
-	if !s.market.Offers(p) {
+	if !s.Market().Offers(p) {
 		return 0, wire.Errorf("UnfulfillableCapacity", "Unable to fulfill capacity due to your request configuration. %s is not offered.", p)
 	}
 	if l.spot && !s.mayLaunchSpot() {
@@ -261,9 +263,9 @@ const (
 // lackedBy is the action of those that there is no right to, empty where there is.
 func (s *Server) lackedBy(l launch) string {
 	switch {
-	case s.denied[actionRun]:
+	case s.Denies(actionRun):
 		return actionRun
-	case s.denied[actionTag] && len(l.data.Tags)+len(l.tags) > 0:
+	case s.Denies(actionTag) && len(l.data.Tags)+len(l.tags) > 0:
 		return actionTag
 	}
 	return ""
@@ -276,7 +278,7 @@ func (s *Server) reservedCapacity(l launch) (int, *wire.Error) {
 	if prefixes := l.prefixesEach(); prefixes > 0 {
 		room = min(room, l.subnet.freeBlocks()/prefixes)
 	}
-	left := max(s.market.Capacity(l.pool()), 0)
+	left := max(s.Market().Capacity(l.pool()), 0)
 	if grouped, why, limited := s.placementRoom(l); limited && grouped < min(left, room) {
 		return grouped, why
 	}
@@ -295,11 +297,11 @@ func (s *Server) reservedCapacity(l launch) (int, *wire.Error) {
 // mayLaunchSpot reports whether the service-linked role for spot instances is there; where it is not, EC2 makes it with
 // the caller's rights.
 func (s *Server) mayLaunchSpot() bool {
-	if s.st.Roles[spotRole] == nil && !s.denied["CreateServiceLinkedRole"] {
-		roles, _ := newRoles(s.st.Account, s.now())
-		s.st.Roles[spotRole] = roles[spotRole]
+	if s.Roles[identity.SpotRole] == nil && !s.Denies("CreateServiceLinkedRole") {
+		roles, _ := identity.NewRoles(s.Settings, s.Now())
+		s.Roles[identity.SpotRole] = roles[identity.SpotRole]
 	}
-	return s.st.Roles[spotRole] != nil
+	return s.Roles[identity.SpotRole] != nil
 }
 
 func (s *Server) bidTooLow(l launch) (float64, bool) {
@@ -310,7 +312,7 @@ func (s *Server) bidTooLow(l launch) (float64, bool) {
 	if _, err := fmt.Sscan(l.data.MaxPrice, &bid); err != nil {
 		return 0, false
 	}
-	usd := s.market.PriceUSD(l.pool(), s.now())
+	usd := s.Market().PriceUSD(l.pool(), s.Now())
 	return usd, bid < usd
 }
 
@@ -324,14 +326,14 @@ func (s *Server) launch(l launch, n int, reservation string) ([]*instance, *wire
 	}
 	order := market.Order{Pool: l.pool(), Count: count}
 	if l.dedicated() && !l.spot && l.reservation == nil {
-		order.MoreExpensive = dedicatedSurcharge
+		order.MoreExpensive = world.DedicatedSurcharge
 	}
-	machines, err := s.market.Launch(order)
+	machines, err := s.Market().Launch(order)
 	if short, ok := errors.AsType[*market.ShortageError](err); ok {
 		return nil, wire.Errorf("InsufficientInstanceCapacity", "%s", short.Error())
 	}
 	if err != nil {
-		return nil, asError(err)
+		return nil, world.AsError(err)
 	}
 	var made []*instance
 	for index, m := range machines {
@@ -355,21 +357,21 @@ func (s *Server) record(l launch, m market.Machine, reservation string, index in
 		LaunchIndex: index, LaunchedAt: m.LaunchedAt.Truncate(time.Second), VisibleAt: m.VisibleAt, Groups: l.groups, Data: l.data, Fleet: l.fleet,
 	}
 	specs := slices.Concat(l.data.Tags, l.tags)
-	i.Tags = tagsFor(specs, "instance")
+	i.Tags = world.TagsFor(specs, "instance")
 	if l.spot {
-		i.SpotRequest, i.SpotTags = s.st.newID("sir"), tagsFor(specs, "spot-instances-request")
+		i.SpotRequest, i.SpotTags = s.NewID("sir"), world.TagsFor(specs, "spot-instances-request")
 	}
 	if l.reservation != nil {
-		i.InReservation, i.CountedAfter = l.reservation.ID, s.reservationLag()
+		i.InReservation, i.CountedAfter = l.reservation.ID, s.ReservationLag()
 	}
 	s.putInto(i, l)
 	if p := l.profile; p != nil {
-		i.Profile, i.ProfileARN, i.ProfileID = p.Name, s.st.profileARN(p), p.ID
+		i.Profile, i.ProfileARN, i.ProfileID = p.Name, s.ProfileARN(p), p.ID
 	}
 	s.addSystemTags(i, l)
-	s.addVolumes(i, l, tagsFor(specs, "volume"))
-	s.addInterfaces(i, l, tagsFor(specs, "network-interface"))
-	s.st.Instances[i.ID] = i
+	s.addVolumes(i, l, world.TagsFor(specs, "volume"))
+	s.addInterfaces(i, l, world.TagsFor(specs, "network-interface"))
+	s.Records[i.ID] = i
 	return i
 }
 
@@ -377,17 +379,17 @@ func (s *Server) record(l launch, m market.Machine, reservation string, index in
 func (s *Server) addSystemTags(i *instance, l launch) {
 	if l.template != nil {
 		i.Template, i.Version = l.template.ID, l.version
-		i.Tags = i.Tags.withAll(tagsFrom(map[string]string{
+		i.Tags = i.Tags.WithAll(world.TagsFrom(map[string]string{
 			"aws:ec2launchtemplate:id": l.template.ID, "aws:ec2launchtemplate:version": fmt.Sprint(l.version),
 		}))
 	}
 	if l.fleet != "" {
-		i.Tags = i.Tags.with(tag{Key: "aws:ec2:fleet-id", Value: l.fleet})
+		i.Tags = i.Tags.With(world.Tag{Key: "aws:ec2:fleet-id", Value: l.fleet})
 	}
 }
 
 // addVolumes lays the request's devices over the image's.
-func (s *Server) addVolumes(i *instance, l launch, t tags) {
+func (s *Server) addVolumes(i *instance, l launch, t world.Tags) {
 	var under []deviceMapping
 	for _, d := range l.image.Devices {
 		under = append(under, deviceMapping{Name: d.Name, EBS: &ebsSpec{SizeGiB: d.SizeGiB, Type: d.Type, Snapshot: d.Snapshot}})
@@ -400,10 +402,10 @@ func (s *Server) addVolumes(i *instance, l launch, t tags) {
 	}
 }
 
-func (s *Server) newVolume(d deviceMapping, img *image, t tags) volume {
+func (s *Server) newVolume(d deviceMapping, img *image, t world.Tags) volume {
 	e := d.EBS
 	v := volume{
-		ID: s.st.newID("vol"), Device: d.Name, Type: cmp.Or(e.Type, "gp2"), Snapshot: e.Snapshot, KMSKey: e.KMSKey, SizeGiB: e.SizeGiB,
+		ID: s.NewID("vol"), Device: d.Name, Type: cmp.Or(e.Type, "gp2"), Snapshot: e.Snapshot, KMSKey: e.KMSKey, SizeGiB: e.SizeGiB,
 		IOPS: e.IOPS, Throughput: e.Throughput, InitializationRate: e.InitializationRate, Encrypted: e.Encrypted != nil && *e.Encrypted, Tags: t,
 		DeleteOnTermination: e.DeleteOnTermination == nil || *e.DeleteOnTermination,
 	}
@@ -419,14 +421,14 @@ func (s *Server) newVolume(d deviceMapping, img *image, t tags) volume {
 
 // addInterfaces gives the instance its interfaces and addresses; a launch
 // that names no interfaces gets one.
-func (s *Server) addInterfaces(i *instance, l launch, t tags) {
+func (s *Server) addInterfaces(i *instance, l launch, t world.Tags) {
 	specs := l.data.Interfaces
 	if len(specs) == 0 {
 		specs = []interfaceSpec{{Groups: l.groups}}
 	}
 	for _, spec := range specs {
 		n := netInterface{
-			ID: s.st.newID("eni"), Attachment: s.st.newID("eni-attach"), Type: cmp.Or(spec.Type, "interface"),
+			ID: s.NewID("eni"), Attachment: s.NewID("eni-attach"), Type: cmp.Or(spec.Type, "interface"),
 			DeviceIndex: spec.DeviceIndex, Card: spec.Card, Groups: spec.Groups, Tags: t, Description: spec.Description, Tracking: spec.Tracking,
 		}
 		if len(n.Groups) == 0 {

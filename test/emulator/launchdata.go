@@ -7,33 +7,34 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // launchData is what a launch template version, a RunInstances call or a fleet
 // override says about instances. Absent fields are zero.
 type launchData struct {
-	ImageID      string             `xml:"imageId,omitempty"`
-	InstanceType string             `xml:"instanceType,omitempty"`
-	KeyName      string             `xml:"keyName,omitempty"`
-	UserData     string             `xml:"userData,omitempty"` // base64
-	EBSOptimized *bool              `xml:"ebsOptimized"`
-	Profile      *profileRef        `xml:"iamInstanceProfile"`
-	Monitoring   *monitoring        `xml:"monitoring"`
-	Devices      []deviceMapping    `xml:"blockDeviceMappingSet>item"`
-	Interfaces   []interfaceSpec    `xml:"networkInterfaceSet>item"`
-	GroupIDs     []string           `xml:"securityGroupIdSet>item"`
-	GroupNames   []string           `xml:"securityGroupSet>item"`
-	Tags         []tagSpecification `xml:"tagSpecificationSet>item"`
-	Metadata     *metadataOptions   `xml:"metadataOptions"`
-	Placement    *placement         `xml:"placement"`
-	CPU          *cpuOptions        `xml:"cpuOptions"`
-	Reservation  *reservationSpec   `xml:"capacityReservationSpecification"`
-	Market       *marketOptions     `xml:"instanceMarketOptions"`
-	Hostnames    *hostnames         `xml:"privateDnsNameOptions"`
-	Enclave      *enclaveOptions    `xml:"enclaveOptions"`
-	SubnetID     string             `xml:"-" json:",omitempty"` // not part of templates: from RunInstances and overrides
-	Zone         string             `xml:"-" json:",omitempty"`
-	MaxPrice     string             `xml:"-" json:",omitempty"`
+	ImageID      string                   `xml:"imageId,omitempty"`
+	InstanceType string                   `xml:"instanceType,omitempty"`
+	KeyName      string                   `xml:"keyName,omitempty"`
+	UserData     string                   `xml:"userData,omitempty"` // base64
+	EBSOptimized *bool                    `xml:"ebsOptimized"`
+	Profile      *profileRef              `xml:"iamInstanceProfile"`
+	Monitoring   *monitoring              `xml:"monitoring"`
+	Devices      []deviceMapping          `xml:"blockDeviceMappingSet>item"`
+	Interfaces   []interfaceSpec          `xml:"networkInterfaceSet>item"`
+	GroupIDs     []string                 `xml:"securityGroupIdSet>item"`
+	GroupNames   []string                 `xml:"securityGroupSet>item"`
+	Tags         []world.TagSpecification `xml:"tagSpecificationSet>item"`
+	Metadata     *metadataOptions         `xml:"metadataOptions"`
+	Placement    *placement               `xml:"placement"`
+	CPU          *cpuOptions              `xml:"cpuOptions"`
+	Reservation  *reservationSpec         `xml:"capacityReservationSpecification"`
+	Market       *marketOptions           `xml:"instanceMarketOptions"`
+	Hostnames    *hostnames               `xml:"privateDnsNameOptions"`
+	Enclave      *enclaveOptions          `xml:"enclaveOptions"`
+	SubnetID     string                   `xml:"-" json:",omitempty"` // not part of templates: from RunInstances and overrides
+	Zone         string                   `xml:"-" json:",omitempty"`
+	MaxPrice     string                   `xml:"-" json:",omitempty"`
 }
 
 type profileRef struct {
@@ -141,7 +142,7 @@ func (d launchData) market() string {
 // RunInstances call or a fleet override. A field that AWS has and this decoder
 // does not know is ignored.
 func readLaunchData(n *wire.Node) (launchData, error) {
-	r := &intReader{}
+	r := &world.IntReader{}
 	d := launchData{
 		ImageID: n.String("ImageId"), InstanceType: n.String("InstanceType"), KeyName: n.String("KeyName"), UserData: n.String("UserData"),
 		EBSOptimized: n.BoolPtr("EbsOptimized"), SubnetID: n.String("SubnetId"), Zone: n.String("AvailabilityZone"), MaxPrice: n.String("MaxPrice"),
@@ -160,34 +161,23 @@ func readLaunchData(n *wire.Node) (launchData, error) {
 		d.Market = &marketOptions{Type: m.String("MarketType")}
 		d.MaxPrice = cmp.Or(d.MaxPrice, m.At("SpotOptions").String("MaxPrice"))
 	}
-	specs, err := readTagSpecifications(n)
+	specs, err := world.ReadTagSpecifications(n)
 	d.Tags = specs
-	if r.err != nil {
-		return d, r.err
+	if r.Err != nil {
+		return d, r.Err
 	}
 	return d, err
 }
 
-// intReader remembers the first number that was none.
-type intReader struct{ err error }
-
-func (r *intReader) int(n *wire.Node, name string) int {
-	v, err := n.Int(name, 0)
-	if err != nil && r.err == nil {
-		r.err = err
-	}
-	return v
-}
-
-func readDevices(n *wire.Node, r *intReader) []deviceMapping {
+func readDevices(n *wire.Node, r *world.IntReader) []deviceMapping {
 	var all []deviceMapping
 	for _, d := range n.List("BlockDeviceMapping") {
 		m := deviceMapping{Name: d.String("DeviceName"), Virtual: d.String("VirtualName"), NoDevice: d.String("NoDevice")}
 		if e := d.At("Ebs"); e != nil {
 			m.EBS = &ebsSpec{
-				DeleteOnTermination: e.BoolPtr("DeleteOnTermination"), Encrypted: e.BoolPtr("Encrypted"), IOPS: r.int(e, "Iops"),
-				KMSKey: e.String("KmsKeyId"), Snapshot: e.String("SnapshotId"), Throughput: r.int(e, "Throughput"),
-				SizeGiB: r.int(e, "VolumeSize"), Type: e.String("VolumeType"), InitializationRate: r.int(e, "VolumeInitializationRate"),
+				DeleteOnTermination: e.BoolPtr("DeleteOnTermination"), Encrypted: e.BoolPtr("Encrypted"), IOPS: r.Int(e, "Iops"),
+				KMSKey: e.String("KmsKeyId"), Snapshot: e.String("SnapshotId"), Throughput: r.Int(e, "Throughput"),
+				SizeGiB: r.Int(e, "VolumeSize"), Type: e.String("VolumeType"), InitializationRate: r.Int(e, "VolumeInitializationRate"),
 			}
 		}
 		all = append(all, m)
@@ -195,53 +185,53 @@ func readDevices(n *wire.Node, r *intReader) []deviceMapping {
 	return all
 }
 
-func readInterfaces(n *wire.Node, r *intReader) []interfaceSpec {
+func readInterfaces(n *wire.Node, r *world.IntReader) []interfaceSpec {
 	var all []interfaceSpec
 	for _, i := range n.List("NetworkInterface") {
 		all = append(all, interfaceSpec{
 			PublicIP: i.BoolPtr("AssociatePublicIpAddress"), DeleteOnTermination: i.BoolPtr("DeleteOnTermination"),
-			Description: i.String("Description"), DeviceIndex: r.int(i, "DeviceIndex"), Groups: i.Strings("SecurityGroupId"),
-			Type: i.String("InterfaceType"), PrefixCount: r.int(i, "Ipv4PrefixCount"), SecondaryCount: r.int(i, "SecondaryPrivateIpAddressCount"),
-			IPv6Count: r.int(i, "Ipv6AddressCount"), IPv6PrefixCount: r.int(i, "Ipv6PrefixCount"), PrimaryIPv6: i.BoolPtr("PrimaryIpv6"), Card: r.int(i, "NetworkCardIndex"), SubnetID: i.String("SubnetId"),
+			Description: i.String("Description"), DeviceIndex: r.Int(i, "DeviceIndex"), Groups: i.Strings("SecurityGroupId"),
+			Type: i.String("InterfaceType"), PrefixCount: r.Int(i, "Ipv4PrefixCount"), SecondaryCount: r.Int(i, "SecondaryPrivateIpAddressCount"),
+			IPv6Count: r.Int(i, "Ipv6AddressCount"), IPv6PrefixCount: r.Int(i, "Ipv6PrefixCount"), PrimaryIPv6: i.BoolPtr("PrimaryIpv6"), Card: r.Int(i, "NetworkCardIndex"), SubnetID: i.String("SubnetId"),
 			Tracking: readTracking(i.At("ConnectionTrackingSpecification"), r),
 		})
 	}
 	return all
 }
 
-func readTracking(n *wire.Node, r *intReader) *tracking {
+func readTracking(n *wire.Node, r *world.IntReader) *tracking {
 	if n == nil {
 		return nil
 	}
-	return &tracking{TCP: r.int(n, "TcpEstablishedTimeout"), UDPStream: r.int(n, "UdpStreamTimeout"), UDP: r.int(n, "UdpTimeout")}
+	return &tracking{TCP: r.Int(n, "TcpEstablishedTimeout"), UDPStream: r.Int(n, "UdpStreamTimeout"), UDP: r.Int(n, "UdpTimeout")}
 }
 
-func readMetadata(n *wire.Node, r *intReader) *metadataOptions {
+func readMetadata(n *wire.Node, r *world.IntReader) *metadataOptions {
 	if n == nil {
 		return nil
 	}
 	return &metadataOptions{
-		Endpoint: n.String("HttpEndpoint"), IPv6: n.String("HttpProtocolIpv6"), HopLimit: r.int(n, "HttpPutResponseHopLimit"),
+		Endpoint: n.String("HttpEndpoint"), IPv6: n.String("HttpProtocolIpv6"), HopLimit: r.Int(n, "HttpPutResponseHopLimit"),
 		Tokens: n.String("HttpTokens"), InstanceTags: n.String("InstanceMetadataTags"),
 	}
 }
 
-func readPlacement(n *wire.Node, r *intReader) *placement {
+func readPlacement(n *wire.Node, r *world.IntReader) *placement {
 	if n == nil {
 		return nil
 	}
 	return &placement{
 		Zone: n.String("AvailabilityZone"), GroupName: n.String("GroupName"), GroupID: n.String("GroupId"),
-		Partition: r.int(n, "PartitionNumber"), Tenancy: n.String("Tenancy"),
+		Partition: r.Int(n, "PartitionNumber"), Tenancy: n.String("Tenancy"),
 	}
 }
 
-func readCPU(n *wire.Node, r *intReader) *cpuOptions {
+func readCPU(n *wire.Node, r *world.IntReader) *cpuOptions {
 	if n == nil {
 		return nil
 	}
 	return &cpuOptions{
-		Cores: r.int(n, "CoreCount"), ThreadsPerCore: r.int(n, "ThreadsPerCore"),
+		Cores: r.Int(n, "CoreCount"), ThreadsPerCore: r.Int(n, "ThreadsPerCore"),
 		SEVSNP: n.String("AmdSevSnp"), Nested: n.String("NestedVirtualization"),
 	}
 }
@@ -261,23 +251,23 @@ func readReservation(n *wire.Node) *reservationSpec {
 // devices are merged by name, tags are joined.
 func (d launchData) under(o launchData) launchData {
 	merged := d
-	pick(&merged.ImageID, o.ImageID)
-	pick(&merged.InstanceType, o.InstanceType)
-	pick(&merged.KeyName, o.KeyName)
-	pick(&merged.UserData, o.UserData)
-	pick(&merged.SubnetID, o.SubnetID)
-	pick(&merged.Zone, o.Zone)
-	pick(&merged.MaxPrice, o.MaxPrice)
-	pick(&merged.EBSOptimized, o.EBSOptimized)
-	pick(&merged.Profile, o.Profile)
-	pick(&merged.Monitoring, o.Monitoring)
-	pick(&merged.Metadata, o.Metadata)
-	pick(&merged.Placement, o.Placement)
-	pick(&merged.CPU, o.CPU)
-	pick(&merged.Reservation, o.Reservation)
-	pick(&merged.Market, o.Market)
-	pick(&merged.Hostnames, o.Hostnames)
-	pick(&merged.Enclave, o.Enclave)
+	world.Pick(&merged.ImageID, o.ImageID)
+	world.Pick(&merged.InstanceType, o.InstanceType)
+	world.Pick(&merged.KeyName, o.KeyName)
+	world.Pick(&merged.UserData, o.UserData)
+	world.Pick(&merged.SubnetID, o.SubnetID)
+	world.Pick(&merged.Zone, o.Zone)
+	world.Pick(&merged.MaxPrice, o.MaxPrice)
+	world.Pick(&merged.EBSOptimized, o.EBSOptimized)
+	world.Pick(&merged.Profile, o.Profile)
+	world.Pick(&merged.Monitoring, o.Monitoring)
+	world.Pick(&merged.Metadata, o.Metadata)
+	world.Pick(&merged.Placement, o.Placement)
+	world.Pick(&merged.CPU, o.CPU)
+	world.Pick(&merged.Reservation, o.Reservation)
+	world.Pick(&merged.Market, o.Market)
+	world.Pick(&merged.Hostnames, o.Hostnames)
+	world.Pick(&merged.Enclave, o.Enclave)
 	if len(o.Interfaces) > 0 {
 		merged.Interfaces = o.Interfaces
 	}
@@ -287,13 +277,6 @@ func (d launchData) under(o launchData) launchData {
 	merged.Devices = mergeDevices(d.Devices, o.Devices)
 	merged.Tags = slices.Concat(d.Tags, o.Tags)
 	return merged
-}
-
-func pick[T comparable](to *T, value T) {
-	var none T
-	if value != none {
-		*to = value
-	}
 }
 
 func mergeDevices(under, over []deviceMapping) []deviceMapping {

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // The account's network: one /16 cut into eight /19, a public and a private
 // one per zone, as eksctl does.
 const (
-	zonesMax     = 4
 	vpcCIDR      = "10.0.0.0/16"
 	subnetBits   = 19
 	addressesOff = 5 // the addresses that AWS keeps in every subnet
@@ -22,19 +22,19 @@ const (
 type vpc struct {
 	ID   string
 	CIDR string
-	Tags tags
+	Tags world.Tags
 }
 
 // subnet is one subnet. Addresses that are not counted as free are those AWS
 // keeps, those of the account's own devices, and those of instances.
 type subnet struct {
 	ID, VPC   string
-	Zone      zone
+	Zone      world.Zone
 	CIDR      netip.Prefix
 	Public    bool
 	Hostnames hostnames // of instances that are launched into it
 	Devices   int       // addresses held by NAT gateways and the control plane
-	Tags      tags
+	Tags      world.Tags
 	Used      map[string]string // address to instance
 	NextTried uint32            // offset of the next address to try
 }
@@ -42,63 +42,63 @@ type subnet struct {
 // securityGroup is one security group.
 type securityGroup struct {
 	ID, VPC, Name, Description string
-	Tags                       tags
+	Tags                       world.Tags
 }
 
-func newVPC(a Account) *vpc {
+func newVPC(a world.Account) *vpc {
 	name := fmt.Sprintf("eksctl-%s-cluster/VPC", a.ClusterName)
-	return &vpc{ID: a.stableID("vpc"), CIDR: vpcCIDR, Tags: tagsFrom(map[string]string{"Name": name})}
+	return &vpc{ID: a.StableID("vpc"), CIDR: vpcCIDR, Tags: world.TagsFrom(map[string]string{"Name": name})}
 }
 
-func newSubnets(a Account, vpc string, zones []zone) []*subnet {
+func newSubnets(a world.Account, vpc string, zones []world.Zone) []*subnet {
 	var all []*subnet
 	for i, z := range zones {
-		all = append(all, newSubnet(a, vpc, z, i, true), newSubnet(a, vpc, z, zonesMax+i, false))
+		all = append(all, newSubnet(a, vpc, z, i, true), newSubnet(a, vpc, z, world.ZonesMax+i, false))
 	}
-	return byKey(all, func(s *subnet) string { return s.ID })
+	return world.ByKey(all, func(s *subnet) string { return s.ID })
 }
 
-func newSubnet(a Account, vpc string, z zone, block int, public bool) *subnet {
+func newSubnet(a world.Account, vpc string, z world.Zone, block int, public bool) *subnet {
 	kind, role, devices := "Private", "kubernetes.io/role/internal-elb", 0
 	if public {
 		kind, role = "Public", "kubernetes.io/role/elb"
 	}
-	if block%zonesMax < 2 {
+	if block%world.ZonesMax < 2 {
 		devices = 1
 	}
 	first := netip.MustParsePrefix(vpcCIDR).Addr()
 	name := fmt.Sprintf("eksctl-%s-cluster/Subnet%s%s", a.ClusterName, kind, strings.ToUpper(strings.ReplaceAll(z.Name, "-", "")))
 	return &subnet{
-		ID:      a.stableID("subnet", z.Name, kind),
+		ID:      a.StableID("subnet", z.Name, kind),
 		VPC:     vpc,
 		Zone:    z,
 		CIDR:    netip.PrefixFrom(addressAt(first, uint32(block)<<(32-subnetBits)), subnetBits),
 		Public:  public,
 		Devices: devices,
-		Tags:    a.discoveryTags().withAll(tagsFrom(map[string]string{"Name": name, role: "1"})),
+		Tags:    a.DiscoveryTags().WithAll(world.TagsFrom(map[string]string{"Name": name, role: "1"})),
 		Used:    map[string]string{},
 	}
 }
 
-func newGroups(a Account, vpc string) []*securityGroup {
+func newGroups(a world.Account, vpc string) []*securityGroup {
 	owned := map[string]string{
 		"Name":                                   fmt.Sprintf("eks-cluster-sg-%s", a.ClusterName),
 		"aws:eks:cluster-name":                   a.ClusterName,
 		"kubernetes.io/cluster/" + a.ClusterName: "owned",
 	}
-	id := a.stableID("sg", "cluster")
+	id := a.StableID("sg", "cluster")
 	groups := []*securityGroup{
 		{ID: id, VPC: vpc, Name: fmt.Sprintf("eks-cluster-sg-%s-%s", a.ClusterName, id[len(id)-8:]),
 			Description: "EKS created security group applied to ENI that is attached to EKS Control Plane master nodes, as well as any managed workloads.",
-			Tags:        a.discoveryTags().withAll(tagsFrom(owned))},
-		{ID: a.stableID("sg", "default"), VPC: vpc, Name: "default", Description: defaultGroup},
+			Tags:        a.DiscoveryTags().WithAll(world.TagsFrom(owned))},
+		{ID: a.StableID("sg", "default"), VPC: vpc, Name: "default", Description: defaultGroup},
 	}
-	return byKey(groups, func(g *securityGroup) string { return g.ID })
+	return world.ByKey(groups, func(g *securityGroup) string { return g.ID })
 }
 
 // clusterGroup is the group that EKS made for the cluster.
-func (s *state) clusterGroup() *securityGroup {
-	i := slices.IndexFunc(s.Groups, func(g *securityGroup) bool { return g.Tags.get("aws:eks:cluster-name") != "" })
+func (s *Server) clusterGroup() *securityGroup {
+	i := slices.IndexFunc(s.Groups, func(g *securityGroup) bool { return g.Tags.Get("aws:eks:cluster-name") != "" })
 	if i < 0 {
 		return s.Groups[0]
 	}
@@ -106,9 +106,9 @@ func (s *state) clusterGroup() *securityGroup {
 }
 
 // clusterVPC is the network that the account has from the start.
-func (s *state) clusterVPC() *vpc { return s.VPCs[0] }
+func (s *Server) clusterVPC() *vpc { return s.VPCs[0] }
 
-func (s *state) vpc(id string) (*vpc, error) {
+func (s *Server) vpc(id string) (*vpc, error) {
 	if i := slices.IndexFunc(s.VPCs, func(v *vpc) bool { return v.ID == id }); i >= 0 {
 		return s.VPCs[i], nil
 	}
@@ -116,14 +116,14 @@ func (s *state) vpc(id string) (*vpc, error) {
 }
 
 // vpcOf is the network of a subnet; empty where there is no such subnet.
-func (s *state) vpcOf(subnet string) string {
+func (s *Server) vpcOf(subnet string) string {
 	if found, err := s.subnet(subnet); err == nil {
 		return found.VPC
 	}
 	return ""
 }
 
-func (s *state) subnet(id string) (*subnet, error) {
+func (s *Server) subnet(id string) (*subnet, error) {
 	for _, sub := range s.Subnets {
 		if sub.ID == id {
 			return sub, nil
@@ -132,7 +132,7 @@ func (s *state) subnet(id string) (*subnet, error) {
 	return nil, wire.Errorf("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
 }
 
-func (s *state) group(id string) (*securityGroup, error) {
+func (s *Server) group(id string) (*securityGroup, error) {
 	for _, g := range s.Groups {
 		if g.ID == id {
 			return g, nil
@@ -229,4 +229,13 @@ func addressAt(first netip.Addr, offset uint32) netip.Addr {
 	n := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
 	n += offset
 	return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+}
+
+// ClusterNetwork is what EKS says of the network of its cluster, by ID. The lock is held.
+func (s *Server) ClusterNetwork() (vpc, group string, subnets []string) {
+	subnets = []string{}
+	for _, sub := range s.Subnets {
+		subnets = append(subnets, sub.ID)
+	}
+	return s.clusterVPC().ID, s.clusterGroup().ID, subnets
 }

@@ -6,34 +6,35 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
 // copyImage makes an image of the account's own out of any that it sees in the region.
 func copyImage(c *call) (any, error) {
-	st := c.state()
-	if region := c.params.String("SourceRegion"); region != st.Account.Region {
-		return nil, wire.Errorf("InvalidRequest", "The emulator has the images of %s alone, not those of %s", st.Account.Region, region)
+	st := c.server
+	if region := c.Params.String("SourceRegion"); region != st.Settings.Region {
+		return nil, wire.Errorf("InvalidRequest", "The emulator has the images of %s alone, not those of %s", st.Settings.Region, region)
 	}
-	from, err := st.image(c.params.String("SourceImageId"))
+	from, err := st.image(c.Params.String("SourceImageId"))
 	if err != nil {
 		return nil, err
 	}
-	if c.params.String("Name") == "" {
+	if c.Params.String("Name") == "" {
 		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter Name")
 	}
-	specs, err := readTagSpecifications(c.params)
+	specs, err := world.ReadTagSpecifications(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	made := *from
-	made.ID, made.Name, made.Description = st.newID("ami"), c.params.String("Name"), c.params.String("Description")
-	made.OwnerID, made.OwnerAlias, made.CreatedAt, made.DeprecatedAt = st.Account.ID, "", c.now, time.Time{}
-	made.Tags = tagsFor(specs, "image")
-	st.Images = byKey(append(st.Images, &made), func(i *image) string { return i.ID })
+	made.ID, made.Name, made.Description = st.NewID("ami"), c.Params.String("Name"), c.Params.String("Description")
+	made.OwnerID, made.OwnerAlias, made.CreatedAt, made.DeprecatedAt = st.Settings.ID, "", c.At, time.Time{}
+	made.Tags = world.TagsFor(specs, "image")
+	st.Images = world.ByKey(append(st.Images, &made), func(i *image) string { return i.ID })
 	return struct {
 		ID string `xml:"imageId"`
 	}{made.ID}, nil
@@ -41,14 +42,14 @@ func copyImage(c *call) (any, error) {
 
 // ownImage finds the image that a call is about, which must be the account's.
 func (c *call) ownImage() (*image, error) {
-	i, err := c.state().image(c.params.String("ImageId"))
+	i, err := c.server.image(c.Params.String("ImageId"))
 	if err != nil {
 		return nil, err
 	}
-	if i.OwnerID != c.state().Account.ID {
+	if i.OwnerID != c.server.Settings.ID {
 		return nil, wire.Errorf("AuthFailure", "Not authorized for image:%s", i.ID)
 	}
-	return i, c.commit()
+	return i, c.Commit()
 }
 
 // deregisterImage takes an image away; templates that name it stay, and launches by them fail.
@@ -57,7 +58,7 @@ func deregisterImage(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.state().Images = slices.DeleteFunc(slices.Clone(c.state().Images), func(i *image) bool { return i == gone })
+	c.server.Images = slices.DeleteFunc(slices.Clone(c.server.Images), func(i *image) bool { return i == gone })
 	return nil, nil
 }
 
@@ -68,9 +69,9 @@ func deprecateImage(c *call) (any, error) {
 		return nil, err
 	}
 	i.DeprecatedAt = time.Time{}
-	if c.action == "EnableImageDeprecation" {
-		if i.DeprecatedAt, err = time.Parse(time.RFC3339, c.params.String("DeprecateAt")); err != nil {
-			return nil, wire.Errorf("InvalidParameterValue", "Value (%s) for parameter DeprecateAt is invalid. It must be a time such as 2026-11-21T12:00:00Z", c.params.String("DeprecateAt"))
+	if c.Action == "EnableImageDeprecation" {
+		if i.DeprecatedAt, err = time.Parse(time.RFC3339, c.Params.String("DeprecateAt")); err != nil {
+			return nil, wire.Errorf("InvalidParameterValue", "Value (%s) for parameter DeprecateAt is invalid. It must be a time such as 2026-11-21T12:00:00Z", c.Params.String("DeprecateAt"))
 		}
 	}
 	return nil, nil
@@ -85,20 +86,20 @@ func (i *image) deprecated(now time.Time) bool {
 const releaseEvery = 28 * 24 * time.Hour
 
 // publishDue makes the images that have come out since the account was made.
-func (s *state) publishDue(now time.Time) {
+func (s *Server) publishDue(now time.Time) {
 	first := s.CreatedAt.AddDate(0, 0, -releaseAges[0])
 	for !now.Before(first.Add(time.Duration(s.Released+1) * releaseEvery)) {
 		s.Released++
 		at := first.Add(time.Duration(s.Released) * releaseEvery).Truncate(24 * time.Hour)
-		for _, minor := range publishedMinors(s.Account.EKSVersion) {
+		for _, minor := range world.PublishedMinors(s.Settings.EKSVersion) {
 			for _, b := range buildsFor(minor) {
 				r := release{version: fmt.Sprintf("1.%d", minor), at: at, age: -s.Released}
-				img := b.publish(s.Account, r)
+				img := b.publish(s.Settings, r)
 				s.Images = append(s.Images, img)
 				b.announce(r, img, s.Parameters)
 			}
 		}
-		s.Images = byKey(s.Images, func(i *image) string { return i.ID })
+		s.Images = world.ByKey(s.Images, func(i *image) string { return i.ID })
 	}
 }
 
@@ -108,5 +109,5 @@ func startInstances(c *call) (any, error) {
 			return wire.Errorf("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be started.", l.ID)
 		}
 		return nil
-	}, func(id string) { c.server.market.Start(id) })
+	}, func(id string) { c.server.Market().Start(id) })
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // rows are the lines of the page's tables, by cell.
@@ -80,7 +81,7 @@ func TestEveryServiceIsOnThePage(t *testing.T) {
 	for _, row := range rows(t) {
 		said[strings.TrimSpace(row[0])] = true
 	}
-	for service := range tables() {
+	for service := range New(world.Options{}).tables {
 		if name, known := names[service]; !known || !said[name] {
 			t.Errorf("service %s (%q) has no row on docs/development/aws-emulator.md", service, name)
 		}

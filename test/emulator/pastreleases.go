@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // newestRelease is the minor number of the release that the account is made with, of builds whose releases are
@@ -32,7 +33,7 @@ var (
 // pastReleases are the releases that a text may name of a version of Kubernetes, of before those that the account is
 // made with. AWS keeps images and parameters of all releases, every few days one. On which days they came out is not
 // recorded here: each day since EKS has supported the version counts as one of a release, and each number.
-func (s *state) pastReleases(text, version string) (all []release) {
+func (s *Server) pastReleases(text, version string) (all []release) {
 	began, err := time.Parse("2006-01", firstReleases[version])
 	if err != nil {
 		return nil
@@ -57,8 +58,8 @@ func (s *state) pastReleases(text, version string) (all []release) {
 	return all
 }
 
-// recallParameter puts the image of a past release there whose parameter is asked for; it tells whether there is one.
-func (s *state) recallParameter(name string) bool {
+// RecallParameter puts the image of a past release there whose parameter is asked for; it tells whether there is one.
+func (s *Server) RecallParameter(name string) bool {
 	if !strings.HasPrefix(name, "/aws/service/") {
 		return false
 	}
@@ -66,15 +67,15 @@ func (s *state) recallParameter(name string) bool {
 		if !strings.HasPrefix(name, r.fill(b.parameter)+"/") {
 			return false
 		}
-		named := map[string]parameter{}
-		b.announce(r, b.publish(s.Account, r), named)
+		named := map[string]world.Parameter{}
+		b.announce(r, b.publish(s.Settings, r), named)
 		_, is := named[name]
 		return is
 	})
 }
 
 // recallImages puts the images of past releases there that a request's filters name in full.
-func (s *state) recallImages(params *wire.Node) {
+func (s *Server) recallImages(params *wire.Node) {
 	for _, f := range params.List("Filter") {
 		if f.String("Name") != "name" {
 			continue
@@ -89,8 +90,8 @@ func (s *state) recallImages(params *wire.Node) {
 
 // recall publishes the release, of those that a text may name, that is meant; it tells whether it is one that is not
 // there yet.
-func (s *state) recall(text string, meant func(build, release) bool) bool {
-	for _, minor := range publishedMinors(s.Account.EKSVersion) {
+func (s *Server) recall(text string, meant func(build, release) bool) bool {
+	for _, minor := range world.PublishedMinors(s.Settings.EKSVersion) {
 		for _, r := range s.pastReleases(text, fmt.Sprintf("1.%d", minor)) {
 			for _, b := range buildsFor(minor) {
 				if len(b.pinned) > 0 && meant(b, r) {
@@ -102,12 +103,12 @@ func (s *state) recall(text string, meant func(build, release) bool) bool {
 	return false
 }
 
-func (s *state) publishPast(b build, r release) bool {
-	made := b.publish(s.Account, r)
+func (s *Server) publishPast(b build, r release) bool {
+	made := b.publish(s.Settings, r)
 	if _, err := s.image(made.ID); err == nil {
 		return false
 	}
-	s.Images = byKey(append(s.Images, made), func(i *image) string { return i.ID })
+	s.Images = world.ByKey(append(s.Images, made), func(i *image) string { return i.ID })
 	b.announce(r, made, s.Parameters)
 	return true
 }

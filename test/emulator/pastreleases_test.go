@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
 
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // AWS keeps the parameters of every release beside those that lead to the newest. A release that is pinned may be of long
@@ -39,7 +39,7 @@ func TestReleasesOfThePastAreFound(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			a, ctx := open(t, func(o *emulator.Options) { o.Account.EKSVersion = "1.32" }), context.Background()
+			a, ctx := open(t, func(o *world.Options) { o.Account.EKSVersion = "1.32" }), context.Background()
 			client := ssm.NewFromConfig(a.config)
 			out, err := client.GetParameter(ctx, &ssm.GetParameterInput{Name: &tt.parameter})
 			if tt.image == "" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -14,7 +15,7 @@ import (
 type placementGroup struct {
 	ID, Name, Strategy string
 	Partitions         int // of a partition group, in each zone
-	Tags               tags
+	Tags               world.Tags
 	Room               *int // instances that a cluster group has room for; nil: as many as the pools have
 }
 
@@ -34,16 +35,16 @@ const (
 	partitionsDedicated = 2 // that may have dedicated instances
 )
 
-func (s *state) sortedPlacements() []*placementGroup {
+func (s *Server) sortedPlacements() []*placementGroup {
 	var all []*placementGroup
 	for _, g := range s.Placements {
 		all = append(all, g)
 	}
-	return byKey(all, func(g *placementGroup) string { return g.ID })
+	return world.ByKey(all, func(g *placementGroup) string { return g.ID })
 }
 
 // placementNamed finds a group by its ID or, where that is empty, by its name.
-func (s *state) placementNamed(id, name string) (*placementGroup, error) {
+func (s *Server) placementNamed(id, name string) (*placementGroup, error) {
 	for _, g := range s.Placements {
 		if id != "" && g.ID == id || id == "" && g.Name == name {
 			return g, nil
@@ -55,27 +56,27 @@ func (s *state) placementNamed(id, name string) (*placementGroup, error) {
 // LimitPlacement lets a cluster group of that ID have room for so many instances in
 // all, whatever the pools have.
 func (s *Server) LimitPlacement(id string, room int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if g := s.st.Placements[id]; g != nil {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if g := s.Placements[id]; g != nil {
 		g.Room = &room
 	}
 }
 
 type placementGroupXML struct {
-	ARN         string `xml:"groupArn"`
-	ID          string `xml:"groupId"`
-	Name        string `xml:"groupName"`
-	Partitions  int    `xml:"partitionCount,omitempty"`
-	SpreadLevel string `xml:"spreadLevel,omitempty"`
-	State       string `xml:"state"`
-	Strategy    string `xml:"strategy"`
-	Tags        tags   `xml:"tagSet>item"`
+	ARN         string     `xml:"groupArn"`
+	ID          string     `xml:"groupId"`
+	Name        string     `xml:"groupName"`
+	Partitions  int        `xml:"partitionCount,omitempty"`
+	SpreadLevel string     `xml:"spreadLevel,omitempty"`
+	State       string     `xml:"state"`
+	Strategy    string     `xml:"strategy"`
+	Tags        world.Tags `xml:"tagSet>item"`
 }
 
-func (s *state) placementAnswer(g *placementGroup) placementGroupXML {
+func (s *Server) placementAnswer(g *placementGroup) placementGroupXML {
 	x := placementGroupXML{
-		ARN: s.Account.arn("ec2", s.Account.Region, "placement-group/"+g.Name), ID: g.ID, Name: g.Name, Partitions: g.Partitions,
+		ARN: s.Settings.ARN("ec2", s.Settings.Region, "placement-group/"+g.Name), ID: g.ID, Name: g.Name, Partitions: g.Partitions,
 		State: "available", Strategy: g.Strategy, Tags: g.Tags,
 	}
 	if g.Strategy == strategySpread {
@@ -85,13 +86,13 @@ func (s *state) placementAnswer(g *placementGroup) placementGroupXML {
 }
 
 func createPlacementGroup(c *call) (any, error) {
-	st := c.state()
-	specs, err := readTagSpecifications(c.params)
+	st := c.server
+	specs, err := world.ReadTagSpecifications(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	g := &placementGroup{Name: c.params.String("GroupName"), Strategy: cmp.Or(c.params.String("Strategy"), strategyCluster), Tags: tagsFor(specs, "placement-group")}
-	if g.Partitions, err = c.params.Int("PartitionCount", 0); err != nil {
+	g := &placementGroup{Name: c.Params.String("GroupName"), Strategy: cmp.Or(c.Params.String("Strategy"), strategyCluster), Tags: world.TagsFor(specs, "placement-group")}
+	if g.Partitions, err = c.Params.Int("PartitionCount", 0); err != nil {
 		return nil, err
 	}
 	if _, err := st.placementNamed("", g.Name); err == nil {
@@ -109,7 +110,7 @@ func createPlacementGroup(c *call) (any, error) {
 	case g.Strategy == strategyPartition:
 		g.Partitions = cmp.Or(g.Partitions, partitionsUsual)
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	st.addPlacement(g)
@@ -119,36 +120,36 @@ func createPlacementGroup(c *call) (any, error) {
 }
 
 func deletePlacementGroup(c *call) (any, error) {
-	g, err := c.state().placementNamed("", c.params.String("GroupName"))
+	g, err := c.server.placementNamed("", c.Params.String("GroupName"))
 	if err != nil {
 		return nil, err
 	}
-	if len(c.server.placed(g, c.now)) > 0 {
+	if len(c.server.placed(g, c.At)) > 0 {
 		return nil, wire.Errorf("InvalidPlacementGroup.InUse", "The placement group '%s' is in use and may not be deleted.", g.Name)
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	delete(c.state().Placements, g.ID)
+	delete(c.server.Placements, g.ID)
 	return struct {
 		Done bool `xml:"return"`
 	}{true}, nil
 }
 
 func describePlacementGroups(c *call) (any, error) {
-	st := c.state()
+	st := c.server
 	all := st.sortedPlacements()
-	byID, err := chosenByID(c.params.Strings("GroupId"), all, func(g *placementGroup) string { return g.ID },
+	byID, err := world.ChosenByID(c.Params.Strings("GroupId"), all, func(g *placementGroup) string { return g.ID },
 		"InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.")
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := chosenByID(c.params.Strings("GroupName"), byID, func(g *placementGroup) string { return g.Name },
+	chosen, err := world.ChosenByID(c.Params.Strings("GroupName"), byID, func(g *placementGroup) string { return g.Name },
 		"InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.")
 	if err != nil {
 		return nil, err
 	}
-	chosen, err = matching(c.params, chosen, st.placementFields(), func(g *placementGroup) tags { return g.Tags.searchable(c.now) })
+	chosen, err = world.Matching(c.Params, chosen, st.placementFields(), func(g *placementGroup) world.Tags { return g.Tags.Searchable(c.At) })
 	if err != nil {
 		return nil, err
 	}
@@ -161,12 +162,12 @@ func describePlacementGroups(c *call) (any, error) {
 	return answer, nil
 }
 
-func (s *state) placementFields() fields[*placementGroup] {
-	return fields[*placementGroup]{
-		"group-arn":  one(func(g *placementGroup) string { return s.placementAnswer(g).ARN }),
-		"group-name": one(func(g *placementGroup) string { return g.Name }),
-		"state":      one(func(*placementGroup) string { return "available" }),
-		"strategy":   one(func(g *placementGroup) string { return g.Strategy }),
+func (s *Server) placementFields() world.Fields[*placementGroup] {
+	return world.Fields[*placementGroup]{
+		"group-arn":  world.One(func(g *placementGroup) string { return s.placementAnswer(g).ARN }),
+		"group-name": world.One(func(g *placementGroup) string { return g.Name }),
+		"state":      world.One(func(*placementGroup) string { return "available" }),
+		"strategy":   world.One(func(g *placementGroup) string { return g.Strategy }),
 		"spread-level": func(g *placementGroup) []string {
 			if g.Strategy != strategySpread {
 				return nil
@@ -193,7 +194,7 @@ func (s *Server) resolvePlacement(l *launch, now time.Time) error {
 		}
 		return nil
 	}
-	g, err := s.st.placementNamed(p.GroupID, p.GroupName)
+	g, err := s.placementNamed(p.GroupID, p.GroupName)
 	if err != nil {
 		return err
 	}
@@ -234,7 +235,7 @@ func (s *Server) placementRoom(l launch) (room int, why *wire.Error, limited boo
 	if g == nil {
 		return 0, nil, false
 	}
-	now := s.now()
+	now := s.Now()
 	there := s.placed(g, now)
 	switch {
 	case g.Strategy == strategySpread:
@@ -262,7 +263,7 @@ func (s *Server) putInto(i *instance, l launch) {
 	p.GroupID, p.GroupName = l.placement.ID, l.placement.Name
 	if l.placement.Strategy == strategyPartition && p.Partition == 0 {
 		count := make([]int, l.placement.Partitions+1)
-		for _, x := range s.placed(l.placement, s.now()) {
+		for _, x := range s.placed(l.placement, s.Now()) {
 			if x.Zone == i.Zone {
 				count[x.Data.Placement.Partition]++
 			}
@@ -278,16 +279,16 @@ func (s *Server) putInto(i *instance, l launch) {
 }
 
 // placementFilters are those of DescribeInstances about placement groups.
-func placementFilters() fields[live] {
+func placementFilters() world.Fields[live] {
 	of := func(f func(*placement) string) func(live) []string {
-		return one(func(l live) string {
+		return world.One(func(l live) string {
 			if l.Data.Placement == nil {
 				return ""
 			}
 			return f(l.Data.Placement)
 		})
 	}
-	return fields[live]{
+	return world.Fields[live]{
 		"placement-group-name": of(func(p *placement) string { return p.GroupName }),
 		"placement-partition-number": of(func(p *placement) string {
 			if p.Partition == 0 {
@@ -301,15 +302,15 @@ func placementFilters() fields[live] {
 // AddPlacementGroup puts a placement group into the account and returns its ID. Of
 // a partition group, partitions is how many it has.
 func (s *Server) AddPlacementGroup(name, strategy string, partitions int) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	g := &placementGroup{Name: name, Strategy: strategy, Partitions: partitions}
-	s.st.addPlacement(g)
+	s.addPlacement(g)
 	return g.ID
 }
 
-func (s *state) addPlacement(g *placementGroup) {
-	g.ID = s.newID("pg")
+func (s *Server) addPlacement(g *placementGroup) {
+	g.ID = s.NewID("pg")
 	if s.Placements == nil {
 		s.Placements = map[string]*placementGroup{} // of an account saved by an older version
 	}

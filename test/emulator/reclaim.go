@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // Reclaim has the owner of an interruptible reservation take capacity back until left
@@ -11,14 +13,14 @@ import (
 // minutes later. Places that none uses go first, and then instances by ID; EC2 does not
 // say which it takes. A reservation that is left with none is cancelled once its
 // instances have ended.
-func (s *Server) Reclaim(id string, left int) (warned []Instance, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	r := s.st.Reservations[id]
+func (s *Server) Reclaim(id string, left int) (warned []world.Instance, err error) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	now := s.Now()
+	r := s.Reservations[id]
 	switch {
 	case r == nil || r.state(now) != "active" || !r.Interruptible:
-		return nil, fmt.Errorf("%s is no active interruptible capacity reservation: want one of %s", id, s.st.reclaimable(now))
+		return nil, fmt.Errorf("%s is no active interruptible capacity reservation: want one of %s", id, s.reclaimable(now))
 	case left < 0 || left >= r.Total:
 		return nil, fmt.Errorf("%s holds %d instances: leave it 0 or more, and fewer than that", id, r.Total)
 	}
@@ -31,7 +33,7 @@ func (s *Server) Reclaim(id string, left int) (warned []Instance, err error) {
 // reclaim warns the instances of an interruptible reservation that have no room in what is left of it, and returns
 // them. Its source gets their capacity back as they terminate. The lock is held.
 func (s *Server) reclaim(r *capacityReservation, left int, now time.Time) (warned []live) {
-	source := s.st.Reservations[r.Source]
+	source := s.Reservations[r.Source]
 	allocated := source != nil && source.Allocation != nil
 	cancels := left == 0 && (!allocated || source.Allocation.Zero == zeroCancels)
 	if cancels {
@@ -44,15 +46,15 @@ func (s *Server) reclaim(r *capacityReservation, left int, now time.Time) (warne
 		}
 	}
 	for _, l := range running[:max(0, len(running)-left)] {
-		s.market.Warn(l.ID, now, time.Time{}, "Server.CapacityReservationReclaimed")
-		l.machine, _ = s.market.Machine(l.ID)
+		s.Market().Warn(l.ID, now, time.Time{}, "Server.CapacityReservationReclaimed")
+		l.machine, _ = s.Market().Machine(l.ID)
 		if cancels {
 			r.CancelledAt = l.machine.EndsAt
 		}
 		warned = append(warned, l)
 	}
 	r.Total = left
-	s.market.Resize(r.pool(), left)
+	s.Market().Resize(r.pool(), left)
 	if allocated { // after the warnings, which held capacity is counted by
 		source.Allocation.Target = left
 		s.returnReclaimed(now)
@@ -61,7 +63,7 @@ func (s *Server) reclaim(r *capacityReservation, left int, now time.Time) (warne
 }
 
 // reclaimable lists the reservations that Reclaim takes.
-func (s *state) reclaimable(now time.Time) string {
+func (s *Server) reclaimable(now time.Time) string {
 	var ids []string
 	for _, r := range s.sortedReservations() {
 		if r.Interruptible && r.state(now) == "active" {

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/faults"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -17,7 +19,7 @@ type capacityReservation struct {
 	ID            string
 	Owner         string // account
 	Type          string
-	Zone          zone
+	Zone          world.Zone
 	Total         int
 	Criteria      string // open or targeted
 	Kind          string // default or capacity-block
@@ -30,7 +32,7 @@ type capacityReservation struct {
 	StartsAt      time.Time
 	EndsAt        time.Time // zero: it lasts until it is cancelled
 	CancelledAt   time.Time // zero: it was not
-	Tags          tags
+	Tags          world.Tags
 }
 
 // The words for kinds of reservations, for how instances come into them, and for the
@@ -99,11 +101,11 @@ type CapacityReservation struct {
 
 // AddReservation puts a reservation into the account and returns its ID.
 func (s *Server) AddReservation(r CapacityReservation) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	made := &capacityReservation{
-		Owner: r.Owner, Type: r.Type, Zone: s.zoneNamed(r.Zone), Total: r.Count, Criteria: matchOpen, Kind: reservationDefault,
-		Interruptible: r.Interruptible, Dedicated: r.Dedicated, Placement: r.Placement, StartsAt: r.StartsAt, EndsAt: r.EndsAt, Tags: tagsFrom(r.Tags),
+		Owner: r.Owner, Type: r.Type, Zone: s.ZoneNamed(r.Zone), Total: r.Count, Criteria: matchOpen, Kind: reservationDefault,
+		Interruptible: r.Interruptible, Dedicated: r.Dedicated, Placement: r.Placement, StartsAt: r.StartsAt, EndsAt: r.EndsAt, Tags: world.TagsFrom(r.Tags),
 	}
 	if r.Targeted || r.Block {
 		made.Criteria = matchTargeted
@@ -111,22 +113,22 @@ func (s *Server) AddReservation(r CapacityReservation) string {
 	if r.Block {
 		made.Kind = reservationBlock
 	}
-	s.addReservation(made, s.now())
+	s.addReservation(made, s.Now())
 	return made.ID
 }
 
 // addReservation gives the reservation its ID and its capacity; the lock is held.
 func (s *Server) addReservation(r *capacityReservation, now time.Time) {
-	r.ID, r.CreatedAt = s.st.newID("cr"), now
-	r.Owner = cmp.Or(r.Owner, s.st.Account.ID)
+	r.ID, r.CreatedAt = s.NewID("cr"), now
+	r.Owner = cmp.Or(r.Owner, s.Settings.ID)
 	if r.StartsAt.IsZero() {
 		r.StartsAt = now
 	}
-	if s.st.Reservations == nil {
-		s.st.Reservations = map[string]*capacityReservation{} // of an account saved by an older version
+	if s.Reservations == nil {
+		s.Reservations = map[string]*capacityReservation{} // of an account saved by an older version
 	}
-	s.st.Reservations[r.ID] = r
-	s.market.SetCapacity(r.pool(), r.Total, 0)
+	s.Reservations[r.ID] = r
+	s.Market().SetCapacity(r.pool(), r.Total, 0)
 }
 
 // How long before the end of a capacity block EC2 warns its instances, and begins to end
@@ -140,7 +142,7 @@ const (
 // lock is held.
 func (s *Server) warnBlocks(now time.Time) {
 	up := map[string]time.Time{}
-	for _, r := range s.st.Reservations {
+	for _, r := range s.Reservations {
 		if r.Kind == reservationBlock && !r.EndsAt.IsZero() && !r.EndsAt.Add(-blockWarns).After(now) {
 			up[r.ID] = r.EndsAt
 		}
@@ -148,9 +150,9 @@ func (s *Server) warnBlocks(now time.Time) {
 	if len(up) == 0 {
 		return
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.st.Instances)) {
-		if at, ends := up[s.st.Instances[id].InReservation]; ends {
-			s.market.Warn(id, at.Add(-blockWarns), at.Add(-blockEnds), "Server.CapacityBlockEnded")
+	for _, id := range slices.Sorted(maps.Keys(s.Records)) {
+		if at, ends := up[s.Records[id].InReservation]; ends {
+			s.Market().Warn(id, at.Add(-blockWarns), at.Add(-blockEnds), "Server.CapacityBlockEnded")
 		}
 	}
 }
@@ -158,7 +160,7 @@ func (s *Server) warnBlocks(now time.Time) {
 // nextBlockWarning is when instances of a capacity block are warned next; false where none
 // are to be. The lock is held.
 func (s *Server) nextBlockWarning(now time.Time) (next time.Time, due bool) {
-	for _, r := range s.st.Reservations {
+	for _, r := range s.Reservations {
 		at := r.EndsAt.Add(-blockWarns)
 		if r.Kind == reservationBlock && !r.EndsAt.IsZero() && at.After(now) && (!due || at.Before(next)) {
 			next, due = at, true
@@ -167,23 +169,15 @@ func (s *Server) nextBlockWarning(now time.Time) (next time.Time, due bool) {
 	return next, due
 }
 
-func (s *Server) zoneNamed(name string) zone {
-	i := slices.IndexFunc(s.st.Zones, func(z zone) bool { return z.Name == name })
-	if i < 0 {
-		return zone{Name: name}
-	}
-	return s.st.Zones[i]
-}
-
-func (s *state) sortedReservations() []*capacityReservation {
+func (s *Server) sortedReservations() []*capacityReservation {
 	var all []*capacityReservation
 	for _, r := range s.Reservations {
 		all = append(all, r)
 	}
-	return byKey(all, func(r *capacityReservation) string { return r.ID })
+	return world.ByKey(all, func(r *capacityReservation) string { return r.ID })
 }
 
-func (s *state) reservation(id string) (*capacityReservation, error) {
+func (s *Server) reservation(id string) (*capacityReservation, error) {
 	if r := s.Reservations[id]; r != nil {
 		return r, nil
 	}
@@ -191,20 +185,20 @@ func (s *state) reservation(id string) (*capacityReservation, error) {
 }
 
 // placementARN names the placement group that a reservation is made in; empty: in none.
-func (s *state) placementARN(r *capacityReservation) string {
+func (s *Server) placementARN(r *capacityReservation) string {
 	if g := s.Placements[r.Placement]; g != nil {
 		return s.placementAnswer(g).ARN
 	}
 	return ""
 }
 
-func (s *state) reservationARN(r *capacityReservation) string {
-	return "arn:aws:ec2:" + s.Account.Region + ":" + r.Owner + ":capacity-reservation/" + r.ID
+func (s *Server) reservationARN(r *capacityReservation) string {
+	return "arn:aws:ec2:" + s.Settings.Region + ":" + r.Owner + ":capacity-reservation/" + r.ID
 }
 
 // reservationOf is the reservation that an instance runs in now; empty where it
 // runs in none, or in none any more.
-func (s *state) reservationOf(i *instance, now time.Time) string {
+func (s *Server) reservationOf(i *instance, now time.Time) string {
 	if r := s.Reservations[i.InReservation]; r != nil && r.state(now) == "active" {
 		return r.ID
 	}
@@ -239,12 +233,12 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 		return nil
 	}
 	if spec.Target != nil && spec.Target.ID != "" {
-		r, err := s.st.reservation(spec.Target.ID)
+		r, err := s.reservation(spec.Target.ID)
 		if err != nil {
 			return err
 		}
-		if s.denied[OnReservations] || s.denied[OnReservation(r.ID)] {
-			return s.unauthorized(s.st.Account, "RunInstances", s.st.reservationARN(r))
+		if s.Denies(faults.OnReservations) || s.Denies(faults.OnReservation(r.ID)) {
+			return s.Unauthorized(s.Settings, "RunInstances", s.reservationARN(r))
 		}
 		if state := r.state(now); state != "active" {
 			return wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' is %s.", r.ID, state)
@@ -265,8 +259,8 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 		l.reservation = r
 		return nil
 	}
-	for _, r := range s.st.sortedReservations() {
-		if l.dedicated() == r.Dedicated && r.Criteria == matchOpen && r.market() == l.market() && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && r.Placement == l.placed() && s.market.Capacity(r.pool()) > 0 {
+	for _, r := range s.sortedReservations() {
+		if l.dedicated() == r.Dedicated && r.Criteria == matchOpen && r.market() == l.market() && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && r.Placement == l.placed() && s.Market().Capacity(r.pool()) > 0 {
 			l.reservation = r
 			return nil
 		}
@@ -292,39 +286,39 @@ func (l launch) reservedOnly() bool {
 }
 
 func createCapacityReservation(c *call) (any, error) {
-	made, err := once(c, func() (string, error) { return c.server.makeReservation(c) })
+	made, err := world.Once(c.Call, func() (string, error) { return c.server.makeReservation(c) })
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.state().reservation(made)
+	r, err := c.server.reservation(made)
 	if err != nil {
 		return nil, err
 	}
 	return struct {
 		Reservation capacityReservationXML `xml:"capacityReservation"`
-	}{c.server.reservationAnswer(r, c.server.instances(c.now), c.now)}, nil
+	}{c.server.reservationAnswer(r, c.server.instances(c.At), c.At)}, nil
 }
 
 func (s *Server) makeReservation(c *call) (string, error) {
-	count, err := c.params.Int("InstanceCount", 0)
+	count, err := c.Params.Int("InstanceCount", 0)
 	if err != nil {
 		return "", err
 	}
 	r := &capacityReservation{
-		Type: c.params.String("InstanceType"), Total: count, Kind: reservationDefault, Criteria: cmp.Or(c.params.String("InstanceMatchCriteria"), matchOpen),
+		Type: c.Params.String("InstanceType"), Total: count, Kind: reservationDefault, Criteria: cmp.Or(c.Params.String("InstanceMatchCriteria"), matchOpen),
 	}
-	tenancy := cmp.Or(c.params.String("Tenancy"), tenancyDefault)
+	tenancy := cmp.Or(c.Params.String("Tenancy"), tenancyDefault)
 	r.Dedicated = tenancy == tenancyDedicated
-	kind, known := s.data.Type(r.Type)
-	name := c.params.String("AvailabilityZone")
-	if id := c.params.String("AvailabilityZoneId"); id != "" {
-		for _, z := range s.st.Zones {
+	kind, known := s.Data.Type(r.Type)
+	name := c.Params.String("AvailabilityZone")
+	if id := c.Params.String("AvailabilityZoneId"); id != "" {
+		for _, z := range s.Zones {
 			if z.ID == id {
 				name = z.Name
 			}
 		}
 	}
-	r.Zone = s.zoneNamed(name)
+	r.Zone = s.ZoneNamed(name)
 	switch {
 	case !known:
 		return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", r.Type)
@@ -332,7 +326,7 @@ func (s *Server) makeReservation(c *call) (string, error) {
 		return "", wire.Errorf("InvalidParameterValue", "Value (%d) for parameter instanceCount is invalid. It must be at least 1.", count)
 	case r.Zone.ID == "":
 		return "", wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", name)
-	case !slices.Contains(kind.OfferedZones(s.st.Account.Region), name):
+	case !slices.Contains(kind.OfferedZones(s.Settings.Region), name):
 		return "", wire.Errorf("Unsupported", "The requested configuration is currently not supported: %s in %s.", r.Type, name)
 	case tenancy != r.tenancy():
 		return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for Tenancy.", tenancy)
@@ -342,47 +336,47 @@ func (s *Server) makeReservation(c *call) (string, error) {
 	if err := s.mayReserve(kind, count); err != nil {
 		return "", err
 	}
-	if text := c.params.String("EndDate"); text != "" {
+	if text := c.Params.String("EndDate"); text != "" {
 		if r.EndsAt, err = time.Parse(time.RFC3339, text); err != nil {
 			return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for EndDate.", text)
 		}
 	}
-	specs, err := readTagSpecificationsFrom(c.params.List("TagSpecifications"))
+	specs, err := world.ReadTagSpecificationsFrom(c.Params.List("TagSpecifications"))
 	if err != nil {
 		return "", err
 	}
-	r.Tags = tagsFor(specs, "capacity-reservation")
-	if err := c.commit(); err != nil {
+	r.Tags = world.TagsFor(specs, "capacity-reservation")
+	if err := c.Commit(); err != nil {
 		return "", err
 	}
-	s.addReservation(r, c.now)
+	s.addReservation(r, c.At)
 	return r.ID, nil
 }
 
 // modifyCapacityReservation changes the count and the end. It never takes room
 // from instances that run.
 func modifyCapacityReservation(c *call) (any, error) {
-	r, err := c.state().reservation(c.params.String("CapacityReservationId"))
+	r, err := c.server.reservation(c.Params.String("CapacityReservationId"))
 	if err != nil {
 		return nil, err
 	}
-	count, err := c.params.Int("InstanceCount", r.Total)
+	count, err := c.Params.Int("InstanceCount", r.Total)
 	if err != nil {
 		return nil, err
 	}
 	if r.Source != "" {
 		return nil, r.ownersOnly("modified")
 	}
-	used := r.Total - c.server.market.Capacity(r.pool())
+	used := r.Total - c.server.Market().Capacity(r.pool())
 	if count < max(1, used) {
 		return nil, wire.Errorf("InvalidParameterValue", "Value (%d) for parameter instanceCount is invalid: %s instances run in the reservation, or are allocated to an interruptible one.", count, strconv.Itoa(used))
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	r.Total = count
-	c.server.market.Resize(r.pool(), r.room())
-	if text := c.params.String("EndDate"); text != "" {
+	c.server.Market().Resize(r.pool(), r.room())
+	if text := c.Params.String("EndDate"); text != "" {
 		if r.EndsAt, err = time.Parse(time.RFC3339, text); err != nil {
 			return nil, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for EndDate.", text)
 		}
@@ -395,7 +389,7 @@ func modifyCapacityReservation(c *call) (any, error) {
 // cancelCapacityReservation gives the reservation up; its instances go on as
 // ordinary ones.
 func cancelCapacityReservation(c *call) (any, error) {
-	r, err := c.state().reservation(c.params.String("CapacityReservationId"))
+	r, err := c.server.reservation(c.Params.String("CapacityReservationId"))
 	if err != nil {
 		return nil, err
 	}
@@ -405,14 +399,14 @@ func cancelCapacityReservation(c *call) (any, error) {
 	if r.Allocation != nil {
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' cannot be cancelled: it has an interruptible allocation, '%s'.", r.ID, r.Allocation.ID)
 	}
-	if state := r.state(c.now); state == "cancelled" || state == "expired" || r.Kind == reservationBlock {
+	if state := r.state(c.At); state == "cancelled" || state == "expired" || r.Kind == reservationBlock {
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' cannot be cancelled: it is %s, of type %s.", r.ID, state, r.Kind)
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	r.CancelledAt = c.now
-	c.server.market.Resize(r.pool(), r.Total-max(0, c.server.market.Capacity(r.pool())))
+	r.CancelledAt = c.At
+	c.server.Market().Resize(r.pool(), r.Total-max(0, c.server.Market().Capacity(r.pool())))
 	return struct {
 		Done bool `xml:"return"`
 	}{true}, nil

@@ -16,6 +16,7 @@ import (
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // drain receives and deletes all that lies in a queue.
@@ -204,7 +205,7 @@ func TestSpotInterruptionExperiment(t *testing.T) {
 
 // An account that an earlier version kept has what this one adds.
 func TestAnEarlierAccountHasTheGuidesRules(t *testing.T) {
-	kept, err := emulator.New(emulator.Options{}).Export()
+	kept, err := emulator.New(world.Options{}).Export()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // runAnswer is what RunInstances remembers by its token.
@@ -13,30 +14,30 @@ type runAnswer struct {
 }
 
 func runInstances(c *call) (any, error) {
-	least, err := c.params.Int("MinCount", 1)
+	least, err := c.Params.Int("MinCount", 1)
 	if err != nil {
 		return nil, err
 	}
-	most, err := c.params.Int("MaxCount", 1)
+	most, err := c.Params.Int("MaxCount", 1)
 	if err != nil {
 		return nil, err
 	}
 	if least < 1 || most < least {
 		return nil, wire.Errorf("InvalidParameterValue", "MinCount must be at least 1 and MaxCount at least MinCount, got %d and %d", least, most)
 	}
-	done, err := once(c, func() (runAnswer, error) { return c.server.runOnce(c, least, most) })
+	done, err := world.Once(c.Call, func() (runAnswer, error) { return c.server.runOnce(c, least, most) })
 	if err != nil {
 		return nil, err
 	}
 	var made []live
 	for _, id := range done.IDs {
-		if i := c.state().Instances[id]; i != nil {
-			m, _ := c.server.market.Machine(id)
-			made = append(made, live{instance: i, machine: m, state: m.At(c.now)})
+		if i := c.server.Records[id]; i != nil {
+			m, _ := c.server.Market().Machine(id)
+			made = append(made, live{instance: i, machine: m, state: m.At(c.At)})
 		}
 	}
 	return reservationXML{
-		ID: done.Reservation, OwnerID: c.state().Account.ID, Instances: c.server.instanceAnswers(made),
+		ID: done.Reservation, OwnerID: c.server.Settings.ID, Instances: c.server.instanceAnswers(made),
 	}, nil
 }
 
@@ -47,19 +48,19 @@ func (s *Server) runOnce(c *call, least, most int) (runAnswer, error) {
 	if err != nil {
 		return runAnswer{}, err
 	}
-	if err := s.authorize(l.who, wire.EC2, s.ofLaunch(l)); err != nil {
+	if err := s.Authorize(l.who, wire.EC2, s.ofLaunch(l)); err != nil {
 		return runAnswer{}, err
 	}
-	if there, why := s.available(l); there < least && !c.params.Bool("DryRun") {
+	if there, why := s.available(l); there < least && !c.Params.Bool("DryRun") {
 		if why.Code == "InsufficientInstanceCapacity" {
 			why = why.WithStatus(http.StatusInternalServerError)
 		}
 		return runAnswer{}, why
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return runAnswer{}, err
 	}
-	answer := runAnswer{Reservation: s.st.newID("r")}
+	answer := runAnswer{Reservation: s.NewID("r")}
 	made, why := s.launch(l, most, answer.Reservation)
 	if len(made) == 0 {
 		return answer, why
@@ -71,22 +72,22 @@ func (s *Server) runOnce(c *call, least, most int) (runAnswer, error) {
 }
 
 func (s *Server) runLaunch(c *call) (launch, error) {
-	own, err := readLaunchData(c.params)
+	own, err := readLaunchData(c.Params)
 	if err != nil {
 		return launch{}, err
 	}
 	data := own
 	var from *template
 	number := 0
-	if spec := c.params.At("LaunchTemplate"); spec != nil {
-		t, v, err := s.st.usableTemplate(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName"), spec.String("Version"), c.now)
+	if spec := c.Params.At("LaunchTemplate"); spec != nil {
+		t, v, err := s.usableTemplate(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName"), spec.String("Version"), c.At)
 		if err != nil {
 			return launch{}, err
 		}
 		data, from, number = v.Data.under(own), t, v.Number
 	}
 	spot := data.Market != nil && data.Market.Type == "spot"
-	l, err := s.resolve(data, spot, c.now)
-	l.template, l.version, l.token, l.who = from, number, c.params.String("ClientToken"), c.who
+	l, err := s.resolve(data, spot, c.At)
+	l.template, l.version, l.token, l.who = from, number, c.Params.String("ClientToken"), c.Who
 	return l, err
 }

@@ -20,12 +20,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // Every alias that a node class may name leads to an image of its processor,
 // and images past their deprecation stay out of lists unless asked for.
 func TestImageAliases(t *testing.T) {
-	a := open(t, func(o *emulator.Options) { o.Account.EKSVersion = "1.32" })
+	a := open(t, func(o *world.Options) { o.Account.EKSVersion = "1.32" })
 	client := ssm.NewFromConfig(a.config)
 	for path, want := range map[string]string{
 		"/aws/service/eks/optimized-ami/1.32/amazon-linux-2023/x86_64/standard/recommended/image_id":                                           "x86_64",

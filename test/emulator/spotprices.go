@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -43,18 +44,18 @@ func describeSpotPriceHistory(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[spotPrice]{
-		fields: fields[spotPrice]{
-			"availability-zone":    one(func(p spotPrice) string { return p.Zone }),
-			"availability-zone-id": one(func(p spotPrice) string { return p.ZoneID }),
-			"instance-type":        one(func(p spotPrice) string { return p.Type }),
-			"product-description":  one(func(p spotPrice) string { return p.Product }),
-			"spot-price":           one(func(p spotPrice) string { return p.Price }),
-			"timestamp":            one(func(p spotPrice) string { return imageTime(p.At) }),
+	page, next, err := world.List[spotPrice]{
+		Fields: world.Fields[spotPrice]{
+			"availability-zone":    world.One(func(p spotPrice) string { return p.Zone }),
+			"availability-zone-id": world.One(func(p spotPrice) string { return p.ZoneID }),
+			"instance-type":        world.One(func(p spotPrice) string { return p.Type }),
+			"product-description":  world.One(func(p spotPrice) string { return p.Product }),
+			"spot-price":           world.One(func(p spotPrice) string { return p.Price }),
+			"timestamp":            world.One(func(p spotPrice) string { return world.ImageTime(p.At) }),
 		},
-		limits: pageLimits{least: 1, unasked: historyPage},
-		key:    spotPrice.key,
-	}.page(c, rows)
+		Limits: world.PageLimits{Least: 1, Unasked: historyPage},
+		Key:    spotPrice.key,
+	}.Page(c.Call, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +71,9 @@ func (p spotPrice) key() string {
 }
 
 func historySpan(c *call) (from, until time.Time, err error) {
-	from, until = c.now, c.now
+	from, until = c.At, c.At
 	for name, to := range map[string]*time.Time{"StartTime": &from, "EndTime": &until} {
-		text := c.params.String(name)
+		text := c.Params.String(name)
 		if text == "" {
 			continue
 		}
@@ -80,11 +81,11 @@ func historySpan(c *call) (from, until time.Time, err error) {
 			return from, until, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for %s", text, name)
 		}
 	}
-	if until.After(c.now) {
-		until = c.now
+	if until.After(c.At) {
+		until = c.At
 	}
-	if from.Before(c.now.Add(-historyMax)) {
-		from = c.now.Add(-historyMax)
+	if from.Before(c.At.Add(-historyMax)) {
+		from = c.At.Add(-historyMax)
 	}
 	if from.After(until) {
 		from = until
@@ -96,29 +97,29 @@ func historySpan(c *call) (from, until time.Time, err error) {
 // span of many days has millions. A call with filters, of which no row may pass, gets all.
 func (s *Server) history(c *call, from, until time.Time) ([]spotPrice, error) {
 	first := "" // type of the page's beginning
-	if token := c.params.String("NextToken"); token != "" {
-		after, err := readPageToken(c.action, token)
+	if token := c.Params.String("NextToken"); token != "" {
+		after, err := world.ReadPageToken(c.Action, token)
 		if err != nil {
 			return nil, err
 		}
 		first, _, _ = strings.Cut(after, " ")
 	}
-	filtered := len(c.params.List("Filter")) > 0
+	filtered := len(c.Params.List("Filter")) > 0
 	var rows []spotPrice
-	types, zone := c.params.Strings("InstanceType"), c.params.String("AvailabilityZone")
-	products := c.params.Strings("ProductDescription")
+	types, zone := c.Params.Strings("InstanceType"), c.Params.String("AvailabilityZone")
+	products := c.Params.Strings("ProductDescription")
 	if len(products) == 0 {
 		products = spotProducts
 	}
 	further := 0 // rows of types after the first
-	for _, t := range byKey(s.data.OfferedIn(c.state().Account.Region), func(t *ec2data.Type) string { return t.Name + " " }) {
+	for _, t := range world.ByKey(s.Data.OfferedIn(c.server.Settings.Region), func(t *ec2data.Type) string { return t.Name + " " }) {
 		if t.Name < first || len(types) > 0 && !slices.Contains(types, t.Name) {
 			continue
 		}
 		before := len(rows)
-		for _, z := range t.OfferedZones(c.state().Account.Region) {
+		for _, z := range t.OfferedZones(c.server.Settings.Region) {
 			pool := market.Pool{Kind: t.Name, Zone: z, Option: market.Spot}
-			if (zone == "" || zone == z) && s.market.Offers(pool) {
+			if (zone == "" || zone == z) && s.Market().Offers(pool) {
 				rows = append(rows, s.poolHistory(t, pool, products, from, until)...)
 			}
 		}
@@ -129,12 +130,12 @@ func (s *Server) history(c *call, from, until time.Time) ([]spotPrice, error) {
 			break
 		}
 	}
-	return byKey(rows, spotPrice.key), nil
+	return world.ByKey(rows, spotPrice.key), nil
 }
 
 func (s *Server) poolHistory(t *ec2data.Type, p market.Pool, products []string, from, until time.Time) []spotPrice {
 	var rows []spotPrice
-	for at := s.market.PriceStepAt(until); ; at = s.market.PriceStepAt(at.Add(-time.Second)) {
+	for at := s.Market().PriceStepAt(until); ; at = s.Market().PriceStepAt(at.Add(-time.Second)) {
 		for _, product := range products {
 			if row, offered := s.spotRow(t, p, product, at); offered {
 				rows = append(rows, row)
@@ -147,7 +148,7 @@ func (s *Server) poolHistory(t *ec2data.Type, p market.Pool, products []string, 
 }
 
 func (s *Server) spotRow(t *ec2data.Type, p market.Pool, product string, at time.Time) (spotPrice, bool) {
-	usd := s.market.PriceUSD(p, at)
+	usd := s.Market().PriceUSD(p, at)
 	switch {
 	case !slices.Contains(spotProducts, product):
 		return spotPrice{}, false

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -15,7 +16,7 @@ type spotRequestXML struct {
 	ID         string        `xml:"spotInstanceRequestId"`
 	State      string        `xml:"state"`
 	Status     spotStatusXML `xml:"status"`
-	Tags       tags          `xml:"tagSet>item"`
+	Tags       world.Tags    `xml:"tagSet>item"`
 	Type       string        `xml:"type"`
 	Behaviour  string        `xml:"instanceInterruptionBehavior"`
 }
@@ -41,11 +42,11 @@ func spotStatus(l live, now time.Time) (state string, status spotStatusXML) {
 }
 
 // launchedFields are what requests can be filtered by of the instances behind them.
-func launchedFields(behind map[string]instanceXML) fields[spotRequestXML] {
+func launchedFields(behind map[string]instanceXML) world.Fields[spotRequestXML] {
 	of := func(f func(instanceXML) string) func(spotRequestXML) []string {
-		return func(r spotRequestXML) []string { return unlessEmpty(f(behind[r.ID])) }
+		return func(r spotRequestXML) []string { return world.UnlessEmpty(f(behind[r.ID])) }
 	}
-	return fields[spotRequestXML]{
+	return world.Fields[spotRequestXML]{
 		"launch.group-id":               func(r spotRequestXML) []string { return idsOf(behind[r.ID].Groups) },
 		"launch.group-name":             func(r spotRequestXML) []string { return namesOf(behind[r.ID].Groups) },
 		"launch.image-id":               of(func(x instanceXML) string { return x.ImageID }),
@@ -60,11 +61,11 @@ func launchedFields(behind map[string]instanceXML) fields[spotRequestXML] {
 func describeSpotInstanceRequests(c *call) (any, error) {
 	var all []spotRequestXML
 	behind := map[string]instanceXML{} // the instance of each request
-	for _, l := range c.server.visible(c.now) {
+	for _, l := range c.server.visible(c.At) {
 		if !l.Spot {
 			continue
 		}
-		state, status := spotStatus(l, c.now)
+		state, status := spotStatus(l, c.At)
 		all = append(all, spotRequestXML{
 			CreatedAt: l.LaunchedAt, InstanceID: l.ID, Zone: l.Zone.Name, Product: "Linux/UNIX", ID: l.SpotRequest, State: state, Status: status,
 			Tags: l.SpotTags, Type: "one-time", Behaviour: "terminate",
@@ -72,26 +73,26 @@ func describeSpotInstanceRequests(c *call) (any, error) {
 		behind[l.SpotRequest] = c.server.instanceAnswer(l)
 	}
 	byID := func(r spotRequestXML) string { return r.ID }
-	all, err := chosenByID(c.params.Strings("SpotInstanceRequestId"), byKey(all, byID), byID, "InvalidSpotInstanceRequestID.NotFound",
+	all, err := world.ChosenByID(c.Params.Strings("SpotInstanceRequestId"), world.ByKey(all, byID), byID, "InvalidSpotInstanceRequestID.NotFound",
 		"The spot instance request ID '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[spotRequestXML]{
-		fields: fields[spotRequestXML]{
-			"spot-instance-request-id":   one(byID),
-			"instance-id":                one(func(r spotRequestXML) string { return r.InstanceID }),
-			"launched-availability-zone": one(func(r spotRequestXML) string { return r.Zone }),
-			"state":                      one(func(r spotRequestXML) string { return r.State }),
-			"status-code":                one(func(r spotRequestXML) string { return r.Status.Code }),
-			"type":                       one(func(r spotRequestXML) string { return r.Type }),
-			"create-time":                one(func(r spotRequestXML) string { return imageTime(r.CreatedAt) }),
-			"product-description":        one(func(r spotRequestXML) string { return r.Product }),
-			"status-message":             one(func(r spotRequestXML) string { return r.Status.Message }),
-		}.with(launchedFields(behind)).lacking("availability-zone-group", "fault-code", "fault-message", "launch-group", "launch.kernel-id",
+	page, next, err := world.List[spotRequestXML]{
+		Fields: world.Fields[spotRequestXML]{
+			"spot-instance-request-id":   world.One(byID),
+			"instance-id":                world.One(func(r spotRequestXML) string { return r.InstanceID }),
+			"launched-availability-zone": world.One(func(r spotRequestXML) string { return r.Zone }),
+			"state":                      world.One(func(r spotRequestXML) string { return r.State }),
+			"status-code":                world.One(func(r spotRequestXML) string { return r.Status.Code }),
+			"type":                       world.One(func(r spotRequestXML) string { return r.Type }),
+			"create-time":                world.One(func(r spotRequestXML) string { return world.ImageTime(r.CreatedAt) }),
+			"product-description":        world.One(func(r spotRequestXML) string { return r.Product }),
+			"status-message":             world.One(func(r spotRequestXML) string { return r.Status.Message }),
+		}.With(launchedFields(behind)).Lacking("availability-zone-group", "fault-code", "fault-message", "launch-group", "launch.kernel-id",
 			"launch.ramdisk-id", "spot-price", "valid-from", "valid-until"),
-		tags: func(r spotRequestXML) tags { return r.Tags }, limits: pageLimits{5, 1000, 1000}, key: byID,
-	}.page(c, slices.Clone(all))
+		Tags: func(r spotRequestXML) world.Tags { return r.Tags }, Limits: world.PageLimits{5, 1000, 1000}, Key: byID,
+	}.Page(c.Call, slices.Clone(all))
 	return struct {
 		Requests []spotRequestXML `xml:"spotInstanceRequestSet>item"`
 		Next     string           `xml:"nextToken,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // subnetAttributes are what can be changed of a subnet: each reads the parameter of its name, and changes nothing
@@ -44,21 +45,21 @@ func subnetAttributes() map[string]func(*subnet, *wire.Node) error {
 
 // modifySubnetAttribute changes one attribute, as EC2 does: "You can only modify one attribute at a time."
 func modifySubnetAttribute(c *call) (any, error) {
-	sub, err := c.state().subnet(c.params.String("SubnetId"))
+	sub, err := c.server.subnet(c.Params.String("SubnetId"))
 	if err != nil {
 		return nil, err
 	}
 	var asked []string
 	attributes := subnetAttributes()
 	for name := range attributes {
-		if c.params.Has(name) {
+		if c.Params.Has(name) {
 			asked = append(asked, name)
 		}
 	}
 	if len(asked) != 1 {
-		return nil, wire.Errorf("InvalidParameterCombination", "One attribute of a subnet is modified at a time, of %s; the request has %d of them.", listed(maps.Keys(attributes)), len(asked))
+		return nil, wire.Errorf("InvalidParameterCombination", "One attribute of a subnet is modified at a time, of %s; the request has %d of them.", world.Listed(maps.Keys(attributes)), len(asked))
 	}
-	if err := attributes[asked[0]](sub, c.params.At(asked[0])); err != nil {
+	if err := attributes[asked[0]](sub, c.Params.At(asked[0])); err != nil {
 		return nil, err
 	}
 	return struct {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 const taggedPerCall = 1000
@@ -12,38 +13,38 @@ const taggedPerCall = 1000
 // tagged is a resource that tags can be put on.
 type tagged struct {
 	id, kind string
-	tags     *tags
+	tags     *world.Tags
 }
 
 // taggedAll lists everything that has tags and that AWS sees by now. The lock
 // is held.
 func (s *Server) taggedAll(now time.Time) []tagged {
 	var all []tagged
-	for _, v := range s.st.VPCs {
+	for _, v := range s.VPCs {
 		all = append(all, tagged{v.ID, "vpc", &v.Tags})
 	}
-	for _, sub := range s.st.Subnets {
+	for _, sub := range s.Subnets {
 		all = append(all, tagged{sub.ID, "subnet", &sub.Tags})
 	}
-	for _, g := range s.st.Groups {
+	for _, g := range s.Groups {
 		all = append(all, tagged{g.ID, "security-group", &g.Tags})
 	}
-	for _, i := range s.st.Images {
+	for _, i := range s.Images {
 		all = append(all, tagged{i.ID, "image", &i.Tags})
 	}
-	for _, t := range s.st.Templates {
+	for _, t := range s.Templates {
 		all = append(all, tagged{t.ID, "launch-template", &t.Tags})
 	}
-	for _, r := range s.st.Reservations {
+	for _, r := range s.Reservations {
 		all = append(all, tagged{r.ID, "capacity-reservation", &r.Tags})
 	}
-	for _, g := range s.st.Placements {
+	for _, g := range s.Placements {
 		all = append(all, tagged{g.ID, "placement-group", &g.Tags})
 	}
-	for _, f := range s.st.Fleets {
+	for _, f := range s.Fleets {
 		all = append(all, tagged{f.ID, "fleet", &f.Tags})
 	}
-	for _, n := range s.st.Interfaces {
+	for _, n := range s.Interfaces {
 		all = append(all, tagged{n.ID, "network-interface", &n.Tags})
 	}
 	for _, l := range s.visible(now) {
@@ -55,7 +56,7 @@ func (s *Server) taggedAll(now time.Time) []tagged {
 			all = append(all, tagged{l.Interfaces[i].ID, "network-interface", &l.Interfaces[i].Tags})
 		}
 	}
-	return byKey(all, func(t tagged) string { return t.id })
+	return world.ByKey(all, func(t tagged) string { return t.id })
 }
 
 // notFoundCodes are EC2's codes for missing resources, by the ID's prefix.
@@ -93,30 +94,30 @@ func (s *Server) taggedByID(ids []string, now time.Time) ([]tagged, error) {
 // createTags adds or replaces tags on all resources or on none. Filters see
 // them a little later.
 func createTags(c *call) (any, error) {
-	added, err := readTags(c.params.List("Tag"))
+	added, err := world.ReadTags(c.Params.List("Tag"))
 	if err != nil {
 		return nil, err
 	}
 	if len(added) == 0 {
 		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter Tag")
 	}
-	found, err := c.server.taggedByID(c.params.Strings("ResourceId"), c.now)
+	found, err := c.server.taggedByID(c.Params.Strings("ResourceId"), c.At)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range found {
-		if err := checkTagCount(t.tags.withAll(added)); err != nil {
+		if err := world.CheckTagCount(t.tags.WithAll(added)); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	for i := range added {
-		added[i].SearchableAt = c.now.Add(c.server.tagLag())
+		added[i].SearchableAt = c.At.Add(c.server.TagLag())
 	}
 	for _, t := range found {
-		*t.tags = t.tags.withAll(added)
+		*t.tags = t.tags.WithAll(added)
 	}
 	return nil, nil
 }
@@ -124,17 +125,17 @@ func createTags(c *call) (any, error) {
 // deleteTags removes tags by key, or by key and value where a value is given;
 // without keys it removes all that are not AWS's own.
 func deleteTags(c *call) (any, error) {
-	found, err := c.server.taggedByID(c.params.Strings("ResourceId"), c.now)
+	found, err := c.server.taggedByID(c.Params.Strings("ResourceId"), c.At)
 	if err != nil {
 		return nil, err
 	}
-	named := c.params.List("Tag")
+	named := c.Params.List("Tag")
 	for _, n := range named {
 		if strings.HasPrefix(strings.ToLower(n.String("Key")), "aws:") {
 			return nil, wire.Errorf("InvalidParameterValue", "Tag keys starting with 'aws:' are reserved for internal use")
 		}
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	for _, t := range found {
@@ -143,19 +144,19 @@ func deleteTags(c *call) (any, error) {
 	return nil, nil
 }
 
-func removeTags(t tags, named []*wire.Node) tags {
+func removeTags(t world.Tags, named []*wire.Node) world.Tags {
 	if len(named) == 0 {
-		for _, key := range t.keys() {
+		for _, key := range t.Keys() {
 			if !strings.HasPrefix(key, "aws:") {
-				t = t.without(key)
+				t = t.Without(key)
 			}
 		}
 		return t
 	}
 	for _, n := range named {
 		key := n.String("Key")
-		if !n.Has("Value") || n.String("Value") == t.get(key) {
-			t = t.without(key)
+		if !n.Has("Value") || n.String("Value") == t.Get(key) {
+			t = t.Without(key)
 		}
 	}
 	return t
@@ -171,23 +172,23 @@ type tagRow struct {
 
 func describeTags(c *call) (any, error) {
 	var rows []tagRow
-	for _, t := range c.server.taggedAll(c.now) {
-		for _, a := range t.tags.searchable(c.now) {
+	for _, t := range c.server.taggedAll(c.At) {
+		for _, a := range t.tags.Searchable(c.At) {
 			rows = append(rows, tagRow{a.Key, t.id, t.kind, a.Value})
 		}
 	}
-	known := fields[tagRow]{
-		"key":           one(func(r tagRow) string { return r.Key }),
-		"resource-id":   one(func(r tagRow) string { return r.Resource }),
-		"resource-type": one(func(r tagRow) string { return r.Kind }),
-		"value":         one(func(r tagRow) string { return r.Value }),
+	known := world.Fields[tagRow]{
+		"key":           world.One(func(r tagRow) string { return r.Key }),
+		"resource-id":   world.One(func(r tagRow) string { return r.Resource }),
+		"resource-type": world.One(func(r tagRow) string { return r.Kind }),
+		"value":         world.One(func(r tagRow) string { return r.Value }),
 	}
-	found, err := matching(c.params, rows, known, func(r tagRow) tags { return tags{{Key: r.Key, Value: r.Value}} })
+	found, err := world.Matching(c.Params, rows, known, func(r tagRow) world.Tags { return world.Tags{{Key: r.Key, Value: r.Value}} })
 	if err != nil {
 		return nil, err
 	}
 	key := func(r tagRow) string { return r.Resource + " " + r.Key }
-	page, next, err := paged(c, byKey(found, key), pageLimits{5, 1000, 1000}, key)
+	page, next, err := world.Paged(c.Call, world.ByKey(found, key), world.PageLimits{5, 1000, 1000}, key)
 	if err != nil {
 		return nil, err
 	}

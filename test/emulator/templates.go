@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // template is one launch template with its versions, oldest first. Fleets and
@@ -17,7 +18,7 @@ type template struct {
 	UsableAt  time.Time
 	Default   int
 	Versions  []templateVersion
-	Tags      tags
+	Tags      world.Tags
 }
 
 // templateVersion is one version; numbers begin at 1.
@@ -29,36 +30,36 @@ type templateVersion struct {
 }
 
 // creator is who the account's templates were made by.
-func (s *state) creator() string {
-	return s.Account.arn("sts", "", "assumed-role/"+s.Account.ClusterName+"-karpenter/session")
+func (s *Server) creator() string {
+	return s.Settings.ARN("sts", "", "assumed-role/"+s.Settings.ClusterName+"-karpenter/session")
 }
 
 type templateXML struct {
-	CreatedBy string    `xml:"createdBy"`
-	CreatedAt time.Time `xml:"createTime"`
-	Default   int       `xml:"defaultVersionNumber"`
-	Latest    int       `xml:"latestVersionNumber"`
-	ID        string    `xml:"launchTemplateId"`
-	Name      string    `xml:"launchTemplateName"`
-	Tags      tags      `xml:"tagSet>item"`
+	CreatedBy string     `xml:"createdBy"`
+	CreatedAt time.Time  `xml:"createTime"`
+	Default   int        `xml:"defaultVersionNumber"`
+	Latest    int        `xml:"latestVersionNumber"`
+	ID        string     `xml:"launchTemplateId"`
+	Name      string     `xml:"launchTemplateName"`
+	Tags      world.Tags `xml:"tagSet>item"`
 }
 
-func (s *state) templateAnswer(t *template) templateXML {
+func (s *Server) templateAnswer(t *template) templateXML {
 	return templateXML{
 		CreatedBy: s.creator(), CreatedAt: t.CreatedAt.Truncate(time.Second), Default: t.Default,
 		Latest: t.Versions[len(t.Versions)-1].Number, ID: t.ID, Name: t.Name, Tags: t.Tags,
 	}
 }
 
-func (s *state) sortedTemplates() []*template {
+func (s *Server) sortedTemplates() []*template {
 	var all []*template
 	for _, t := range s.Templates {
 		all = append(all, t)
 	}
-	return byKey(all, func(t *template) string { return t.ID })
+	return world.ByKey(all, func(t *template) string { return t.ID })
 }
 
-func (s *state) templateNamed(name string) *template {
+func (s *Server) templateNamed(name string) *template {
 	for _, t := range s.Templates {
 		if t.Name == name {
 			return t
@@ -68,7 +69,7 @@ func (s *state) templateNamed(name string) *template {
 }
 
 // templateOf finds the template that a request names by ID or by name.
-func (s *state) templateOf(id, name string) (*template, error) {
+func (s *Server) templateOf(id, name string) (*template, error) {
 	switch {
 	case id != "" && name != "":
 		return nil, wire.Errorf("InvalidParameterCombination", "Either the launch template ID or the launch template name must be specified, not both.")
@@ -88,7 +89,7 @@ func (s *state) templateOf(id, name string) (*template, error) {
 
 // usableTemplate is templateOf for a launch: a template that was made a moment
 // ago is not there yet.
-func (s *state) usableTemplate(id, name, version string, now time.Time) (*template, templateVersion, error) {
+func (s *Server) usableTemplate(id, name, version string, now time.Time) (*template, templateVersion, error) {
 	t, err := s.templateOf(id, name)
 	if err != nil {
 		return nil, templateVersion{}, err
@@ -123,7 +124,7 @@ func (t *template) version(text string) (templateVersion, error) {
 }
 
 func createLaunchTemplate(c *call) (any, error) {
-	made, err := once(c, func() (templateXML, error) { return c.server.makeTemplate(c) })
+	made, err := world.Once(c.Call, func() (templateXML, error) { return c.server.makeTemplate(c) })
 	if err != nil {
 		return nil, err
 	}
@@ -133,45 +134,45 @@ func createLaunchTemplate(c *call) (any, error) {
 }
 
 func (s *Server) makeTemplate(c *call) (templateXML, error) {
-	name, none := c.params.String("LaunchTemplateName"), templateXML{}
+	name, none := c.Params.String("LaunchTemplateName"), templateXML{}
 	if len(name) < 3 || len(name) > 128 {
 		return none, wire.Errorf("InvalidLaunchTemplateName.MalformedException", "The launch template name '%s' must be between 3 and 128 characters", name)
 	}
-	if !c.params.Has("LaunchTemplateData") {
+	if !c.Params.Has("LaunchTemplateData") {
 		return none, wire.Errorf("MissingParameter", "The request must contain the parameter LaunchTemplateData")
 	}
-	data, err := readLaunchData(c.params.At("LaunchTemplateData"))
+	data, err := readLaunchData(c.Params.At("LaunchTemplateData"))
 	if err != nil {
 		return none, err
 	}
 	if err := data.check(); err != nil {
 		return none, err
 	}
-	specs, err := readTagSpecifications(c.params)
+	specs, err := world.ReadTagSpecifications(c.Params)
 	if err != nil {
 		return none, err
 	}
-	if s.st.templateNamed(name) != nil {
+	if s.templateNamed(name) != nil {
 		return none, wire.Errorf("InvalidLaunchTemplateName.AlreadyExistsException", "Launch template name already in use.")
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return none, err
 	}
 	t := &template{
-		ID: s.st.newID("lt"), Name: name, CreatedAt: c.now, UsableAt: c.now.Add(s.templateLag()), Default: 1, Tags: tagsFor(specs, "launch-template"),
-		Versions: []templateVersion{{Number: 1, Description: c.params.String("VersionDescription"), CreatedAt: c.now, Data: data}},
+		ID: s.NewID("lt"), Name: name, CreatedAt: c.At, UsableAt: c.At.Add(s.TemplateLag()), Default: 1, Tags: world.TagsFor(specs, "launch-template"),
+		Versions: []templateVersion{{Number: 1, Description: c.Params.String("VersionDescription"), CreatedAt: c.At, Data: data}},
 	}
-	s.st.Templates[t.ID] = t
-	return s.st.templateAnswer(t), nil
+	s.Templates[t.ID] = t
+	return s.templateAnswer(t), nil
 }
 
 func deleteLaunchTemplate(c *call) (any, error) {
-	st := c.state()
+	st := c.server
 	t, err := c.namedTemplate()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	answer := st.templateAnswer(t)
@@ -182,27 +183,27 @@ func deleteLaunchTemplate(c *call) (any, error) {
 }
 
 func describeLaunchTemplates(c *call) (any, error) {
-	st := c.state()
+	st := c.server
 	byID := func(t *template) string { return t.ID }
-	chosen, err := chosenByID(c.params.Strings("LaunchTemplateId"), st.sortedTemplates(), byID,
+	chosen, err := world.ChosenByID(c.Params.Strings("LaunchTemplateId"), st.sortedTemplates(), byID,
 		"InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.")
 	if err != nil {
 		return nil, err
 	}
-	chosen, err = chosenByID(c.params.Strings("LaunchTemplateName"), chosen, func(t *template) string { return t.Name },
+	chosen, err = world.ChosenByID(c.Params.Strings("LaunchTemplateName"), chosen, func(t *template) string { return t.Name },
 		"InvalidLaunchTemplateName.NotFoundException", "At least one of the launch templates specified in the request does not exist: %s")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[*template]{
-		fields: fields[*template]{
-			"create-time":          one(func(t *template) string { return imageTime(t.CreatedAt) }),
-			"launch-template-name": one(func(t *template) string { return t.Name }),
+	page, next, err := world.List[*template]{
+		Fields: world.Fields[*template]{
+			"create-time":          world.One(func(t *template) string { return world.ImageTime(t.CreatedAt) }),
+			"launch-template-name": world.One(func(t *template) string { return t.Name }),
 		},
-		tags:   func(t *template) tags { return t.Tags.searchable(c.now) },
-		limits: pageLimits{1, 200, 200},
-		key:    byID,
-	}.page(c, chosen)
+		Tags:   func(t *template) world.Tags { return t.Tags.Searchable(c.At) },
+		Limits: world.PageLimits{1, 200, 200},
+		Key:    byID,
+	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -229,18 +230,18 @@ type versionXML struct {
 }
 
 func describeLaunchTemplateVersions(c *call) (any, error) {
-	st := c.state()
+	st := c.server
 	chosen, err := versionsAsked(c)
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := list[numbered]{
-		fields: versionFields(),
-		limits: pageLimits{1, 200, 200},
-		key: func(v numbered) string {
+	page, next, err := world.List[numbered]{
+		Fields: versionFields(),
+		Limits: world.PageLimits{1, 200, 200},
+		Key: func(v numbered) string {
 			return v.of.ID + "/" + strconv.Itoa(1_000_000_000-v.Number) // newest first
 		},
-	}.page(c, chosen)
+	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +256,7 @@ func describeLaunchTemplateVersions(c *call) (any, error) {
 	return answer, nil
 }
 
-func (s *state) versionAnswer(v numbered) versionXML {
+func (s *Server) versionAnswer(v numbered) versionXML {
 	return versionXML{
 		CreatedBy: s.creator(), CreatedAt: v.CreatedAt.Truncate(time.Second), Default: v.Number == v.of.Default, Data: v.Data,
 		ID: v.of.ID, Name: v.of.Name, Description: v.Description, Number: v.Number,
@@ -271,8 +272,8 @@ type numbered struct {
 // versionsAsked returns versions newest first: those named of one template, or
 // the newest or default ones of all templates.
 func versionsAsked(c *call) ([]numbered, error) {
-	st, asked := c.state(), c.params.Strings("LaunchTemplateVersion")
-	id, name := c.params.String("LaunchTemplateId"), c.params.String("LaunchTemplateName")
+	st, asked := c.server, c.Params.Strings("LaunchTemplateVersion")
+	id, name := c.Params.String("LaunchTemplateId"), c.Params.String("LaunchTemplateName")
 	if id == "" && name == "" {
 		return versionsOfAll(st, asked)
 	}
@@ -296,7 +297,7 @@ func versionsAsked(c *call) ([]numbered, error) {
 	return all, nil
 }
 
-func versionsOfAll(st *state, asked []string) ([]numbered, error) {
+func versionsOfAll(st *Server, asked []string) ([]numbered, error) {
 	if len(asked) == 0 {
 		return nil, wire.Errorf("MissingParameter", "Either the launch template ID or the launch template name must be specified.")
 	}
@@ -316,23 +317,23 @@ func versionsOfAll(st *state, asked []string) ([]numbered, error) {
 	return all, nil
 }
 
-func versionFields() fields[numbered] {
-	return fields[numbered]{
-		"image-id":             one(func(v numbered) string { return v.Data.ImageID }),
-		"instance-type":        one(func(v numbered) string { return v.Data.InstanceType }),
-		"is-default-version":   one(func(v numbered) string { return boolText(v.Number == v.of.Default) }),
-		"create-time":          one(func(v numbered) string { return imageTime(v.CreatedAt) }),
+func versionFields() world.Fields[numbered] {
+	return world.Fields[numbered]{
+		"image-id":             world.One(func(v numbered) string { return v.Data.ImageID }),
+		"instance-type":        world.One(func(v numbered) string { return v.Data.InstanceType }),
+		"is-default-version":   world.One(func(v numbered) string { return world.BoolText(v.Number == v.of.Default) }),
+		"create-time":          world.One(func(v numbered) string { return world.ImageTime(v.CreatedAt) }),
 		"iam-instance-profile": func(v numbered) []string { return v.Data.Profile.names() },
-		"ebs-optimized":        one(func(v numbered) string { return boolText(v.Data.EBSOptimized != nil && *v.Data.EBSOptimized) }),
-		"http-endpoint":        one(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Endpoint }),
-		"http-tokens":          one(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Tokens }),
+		"ebs-optimized":        world.One(func(v numbered) string { return world.BoolText(v.Data.EBSOptimized != nil && *v.Data.EBSOptimized) }),
+		"http-endpoint":        world.One(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Endpoint }),
+		"http-tokens":          world.One(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Tokens }),
 		"network-card-index": func(v numbered) (all []string) {
 			for _, i := range v.Data.Interfaces {
 				all = append(all, strconv.Itoa(i.Card))
 			}
 			return all
 		},
-	}.lacking("host-resource-group-arn", "http-protocol-ipv4", "kernel-id", "license-configuration-arn", "ram-disk-id")
+	}.Lacking("host-resource-group-arn", "http-protocol-ipv4", "kernel-id", "license-configuration-arn", "ram-disk-id")
 }
 
 func (p *profileRef) names() []string {

@@ -2,12 +2,13 @@ package emulator
 
 import (
 	"github.com/daemok/daemok/test/emulator/wire"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // createLaunchTemplateVersion adds a version, which takes over from its source what it does not
 // say itself. Which version is the default stays.
 func createLaunchTemplateVersion(c *call) (any, error) {
-	made, err := once(c, func() (versionXML, error) { return c.server.makeVersion(c) })
+	made, err := world.Once(c.Call, func() (versionXML, error) { return c.server.makeVersion(c) })
 	if err != nil {
 		return nil, err
 	}
@@ -22,14 +23,14 @@ func (s *Server) makeVersion(c *call) (versionXML, error) {
 	if err != nil {
 		return none, err
 	}
-	if !c.params.Has("LaunchTemplateData") {
+	if !c.Params.Has("LaunchTemplateData") {
 		return none, wire.Errorf("MissingParameter", "The request must contain the parameter LaunchTemplateData")
 	}
-	data, err := readLaunchData(c.params.At("LaunchTemplateData"))
+	data, err := readLaunchData(c.Params.At("LaunchTemplateData"))
 	if err != nil {
 		return none, err
 	}
-	if source := c.params.String("SourceVersion"); source != "" {
+	if source := c.Params.String("SourceVersion"); source != "" {
 		from, err := t.version(source)
 		if err != nil {
 			return none, err
@@ -39,12 +40,12 @@ func (s *Server) makeVersion(c *call) (versionXML, error) {
 	if err := data.check(); err != nil {
 		return none, err
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return none, err
 	}
-	v := templateVersion{Number: t.Versions[len(t.Versions)-1].Number + 1, Description: c.params.String("VersionDescription"), CreatedAt: c.now, Data: data}
+	v := templateVersion{Number: t.Versions[len(t.Versions)-1].Number + 1, Description: c.Params.String("VersionDescription"), CreatedAt: c.At, Data: data}
 	t.Versions = append(t.Versions, v)
-	return s.st.versionAnswer(numbered{v, t}), nil
+	return s.versionAnswer(numbered{v, t}), nil
 }
 
 // replacedBy is under where lists that are given take the place of the lists there were.
@@ -64,20 +65,20 @@ func modifyLaunchTemplate(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := t.version(c.params.String("SetDefaultVersion"))
+	v, err := t.version(c.Params.String("SetDefaultVersion"))
 	if err != nil {
 		return nil, err
 	}
-	if err := c.commit(); err != nil {
+	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	t.Default = v.Number
 	return struct {
 		Template templateXML `xml:"launchTemplate"`
-	}{c.state().templateAnswer(t)}, nil
+	}{c.server.templateAnswer(t)}, nil
 }
 
 // namedTemplate is the template that a call names by ID or by name.
 func (c *call) namedTemplate() (*template, error) {
-	return c.state().templateOf(c.params.String("LaunchTemplateId"), c.params.String("LaunchTemplateName"))
+	return c.server.templateOf(c.Params.String("LaunchTemplateId"), c.Params.String("LaunchTemplateName"))
 }

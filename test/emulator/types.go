@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // typeXML is one item of DescribeInstanceTypes.
@@ -274,31 +275,31 @@ func (x *typeXML) addAccelerator(a ec2data.Accelerator) {
 	}
 }
 
-func typeFields() fields[*ec2data.Type] {
+func typeFields() world.Fields[*ec2data.Type] {
 	number := func(f func(*ec2data.Type) int64) func(*ec2data.Type) []string {
-		return one(func(t *ec2data.Type) string { return strconv.FormatInt(f(t), 10) })
+		return world.One(func(t *ec2data.Type) string { return strconv.FormatInt(f(t), 10) })
 	}
 	flag := func(f func(*ec2data.Type) bool) func(*ec2data.Type) []string {
-		return one(func(t *ec2data.Type) string { return boolText(f(t)) })
+		return world.One(func(t *ec2data.Type) string { return world.BoolText(f(t)) })
 	}
-	return fields[*ec2data.Type]{
+	return world.Fields[*ec2data.Type]{
 		"bare-metal":                                   flag(func(t *ec2data.Type) bool { return t.BareMetal }),
 		"burstable-performance-supported":              flag(func(t *ec2data.Type) bool { return t.Burstable }),
 		"current-generation":                           flag(func(t *ec2data.Type) bool { return t.Current }),
-		"ebs-info.attachment-limit-type":               one(func(t *ec2data.Type) string { return t.EBSAttachKind }),
+		"ebs-info.attachment-limit-type":               world.One(func(t *ec2data.Type) string { return t.EBSAttachKind }),
 		"ebs-info.maximum-ebs-attachments":             number(func(t *ec2data.Type) int64 { return int64(t.EBSAttachMax) }),
-		"ebs-info.ebs-optimized-support":               one(func(t *ec2data.Type) string { return t.EBSOptimized }),
-		"ebs-info.nvme-support":                        one(func(t *ec2data.Type) string { return t.EBSNVMe }),
-		"hypervisor":                                   one(func(t *ec2data.Type) string { return t.Hypervisor }),
+		"ebs-info.ebs-optimized-support":               world.One(func(t *ec2data.Type) string { return t.EBSOptimized }),
+		"ebs-info.nvme-support":                        world.One(func(t *ec2data.Type) string { return t.EBSNVMe }),
+		"hypervisor":                                   world.One(func(t *ec2data.Type) string { return t.Hypervisor }),
 		"instance-storage-supported":                   flag(func(t *ec2data.Type) bool { return t.Storage != nil }),
-		"instance-type":                                one(func(t *ec2data.Type) string { return t.Name }),
+		"instance-type":                                world.One(func(t *ec2data.Type) string { return t.Name }),
 		"memory-info.size-in-mib":                      number(func(t *ec2data.Type) int64 { return t.MemoryMiB }),
 		"network-info.efa-supported":                   flag(func(t *ec2data.Type) bool { return t.EFAInterfaces > 0 }),
-		"network-info.ena-support":                     one(func(t *ec2data.Type) string { return t.ENASupport }),
+		"network-info.ena-support":                     world.One(func(t *ec2data.Type) string { return t.ENASupport }),
 		"network-info.ipv6-supported":                  flag(func(t *ec2data.Type) bool { return t.IPv6PerENI > 0 }),
 		"network-info.maximum-network-interfaces":      number(func(t *ec2data.Type) int64 { return int64(t.ENIsMax) }),
 		"network-info.encryption-in-transit-supported": flag(func(t *ec2data.Type) bool { return t.EncryptsInTransit }),
-		"nitro-enclaves-support":                       one(func(t *ec2data.Type) string { return supported(t.Enclaves()) }),
+		"nitro-enclaves-support":                       world.One(func(t *ec2data.Type) string { return supported(t.Enclaves()) }),
 		"processor-info.supported-features":            (*ec2data.Type).ProcessorFeatures,
 		"processor-info.supported-architecture":        func(t *ec2data.Type) []string { return t.Architectures },
 		"supported-root-device-type":                   func(t *ec2data.Type) []string { return t.RootDevices },
@@ -308,18 +309,18 @@ func typeFields() fields[*ec2data.Type] {
 		"vcpu-info.default-vcpus":                      number(func(t *ec2data.Type) int64 { return int64(t.VCPUs) }),
 		"vcpu-info.default-cores":                      number(func(t *ec2data.Type) int64 { return int64(vcpuAnswer(t).Cores) }),
 		"vcpu-info.default-threads-per-core":           number(func(t *ec2data.Type) int64 { return int64(vcpuAnswer(t).Threads) }),
-		"processor-info.sustained-clock-speed-in-ghz":  one(func(t *ec2data.Type) string { return decimal(t.ClockGHz) }),
+		"processor-info.sustained-clock-speed-in-ghz":  world.One(func(t *ec2data.Type) string { return decimal(t.ClockGHz) }),
 		"network-info.ipv4-addresses-per-interface":    number(func(t *ec2data.Type) int64 { return int64(t.IPv4PerENI) }),
 		"network-info.ipv6-addresses-per-interface":    number(func(t *ec2data.Type) int64 { return int64(t.IPv6PerENI) }),
 		"network-info.maximum-network-cards":           number(func(t *ec2data.Type) int64 { return int64(networkAnswer(t).CardsMax) }),
-		"network-info.network-performance":             one(func(t *ec2data.Type) string { return t.NetworkText }),
+		"network-info.network-performance":             world.One(func(t *ec2data.Type) string { return t.NetworkText }),
 		"network-info.efa-info.maximum-efa-interfaces": func(t *ec2data.Type) []string {
 			if t.EFAInterfaces == 0 {
 				return nil
 			}
 			return []string{strconv.Itoa(t.EFAInterfaces)}
 		},
-	}.with(ebsFields()).with(storageFields()).lacking(
+	}.With(ebsFields()).With(storageFields()).Lacking(
 		"auto-recovery-supported", "dedicated-hosts-supported", "free-tier-eligible", "hibernation-supported", "network-info.bandwidth-weightings",
 		"network-info.flexible-ena-queues-support", "nitro-tpm-info.supported-versions", "nitro-tpm-support",
 		"reboot-migration-support", "vcpu-info.valid-cores", "vcpu-info.valid-threads-per-core")
@@ -328,7 +329,7 @@ func typeFields() fields[*ec2data.Type] {
 // decimal is a number as filters write it.
 func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-func ebsFields() fields[*ec2data.Type] {
+func ebsFields() world.Fields[*ec2data.Type] {
 	rate := func(f func(ebsRateXML) float64) func(*ec2data.Type) []string {
 		return func(t *ec2data.Type) []string {
 			if x := ebsAnswer(t).Optimized; x != nil {
@@ -338,8 +339,8 @@ func ebsFields() fields[*ec2data.Type] {
 		}
 	}
 	const within = "ebs-info.ebs-optimized-info."
-	return fields[*ec2data.Type]{
-		"ebs-info.encryption-support":          one(func(t *ec2data.Type) string { return ebsAnswer(t).Encryption }),
+	return world.Fields[*ec2data.Type]{
+		"ebs-info.encryption-support":          world.One(func(t *ec2data.Type) string { return ebsAnswer(t).Encryption }),
 		within + "baseline-bandwidth-in-mbps":  rate(func(x ebsRateXML) float64 { return float64(x.BaseMbps) }),
 		within + "baseline-iops":               rate(func(x ebsRateXML) float64 { return float64(x.BaseIOPS) }),
 		within + "baseline-throughput-in-mbps": rate(func(x ebsRateXML) float64 { return x.BaseMBps }),
@@ -349,7 +350,7 @@ func ebsFields() fields[*ec2data.Type] {
 	}
 }
 
-func storageFields() fields[*ec2data.Type] {
+func storageFields() world.Fields[*ec2data.Type] {
 	of := func(f func(*ec2data.Storage) []string) func(*ec2data.Type) []string {
 		return func(t *ec2data.Type) []string {
 			if t.Storage == nil {
@@ -366,12 +367,12 @@ func storageFields() fields[*ec2data.Type] {
 			return all
 		})
 	}
-	return fields[*ec2data.Type]{
+	return world.Fields[*ec2data.Type]{
 		"instance-storage-info.disk.count":         disk(func(d diskXML) string { return strconv.Itoa(d.Count) }),
 		"instance-storage-info.disk.size-in-gb":    disk(func(d diskXML) string { return strconv.FormatInt(d.SizeGB, 10) }),
 		"instance-storage-info.disk.type":          disk(func(d diskXML) string { return d.Kind }),
-		"instance-storage-info.encryption-support": of(func(s *ec2data.Storage) []string { return unlessEmpty(s.Encryption) }),
-		"instance-storage-info.nvme-support":       of(func(s *ec2data.Storage) []string { return unlessEmpty(s.NVMe) }),
+		"instance-storage-info.encryption-support": of(func(s *ec2data.Storage) []string { return world.UnlessEmpty(s.Encryption) }),
+		"instance-storage-info.nvme-support":       of(func(s *ec2data.Storage) []string { return world.UnlessEmpty(s.NVMe) }),
 		"instance-storage-info.total-size-in-gb":   of(func(s *ec2data.Storage) []string { return []string{strconv.FormatInt(s.TotalGB, 10)} }),
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // "During an update, the cluster status moves to UPDATING. When the update is complete (either Failed or Successful), the
 // cluster status moves to Active." One minor version at a time.
 func TestTheClusterIsUpdatedOneMinorVersionUp(t *testing.T) {
-	a := open(t, func(o *emulator.Options) { o.Account.EKSVersion = "1.34" })
+	a := open(t, func(o *world.Options) { o.Account.EKSVersion = "1.34" })
 	api := eks.NewFromConfig(a.config)
 	cluster := func() (string, types.ClusterStatus) {
 		out, err := api.DescribeCluster(t.Context(), &eks.DescribeClusterInput{Name: aws.String("lab")})

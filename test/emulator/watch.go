@@ -6,50 +6,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
-
-// Instance is what the world outside AWS may know of an instance: enough to
-// boot a pretend instance for it.
-type Instance struct {
-	ID          string
-	Type        string
-	Zone        string
-	ZoneID      string
-	State       string // pending, running, shutting-down, terminated, stopped
-	Spot        bool
-	LaunchedAt  time.Time
-	UserData    string // in the clear
-	PrivateDNS  string
-	PrivateIP   string
-	PublicIP    string
-	ImageID     string
-	ImageName   string
-	ImageFamily string // AL2023, AL2, Bottlerocket, Windows2022, Ubuntu …
-	Arch        string // x86_64 or arm64
-	Role        string // of its instance profile; empty without one
-	Profile     string
-	Template    string // launch template ID
-	Volumes     []Volume
-	Interfaces  int
-	Adapters    int // interfaces with an Elastic Fabric Adapter
-	Tags        map[string]string
-	JoinFor     time.Duration // from running to the node in the cluster
-	NeverJoins  bool
-	Unreachable bool // its zone is cut off
-}
-
-// Volume is one volume of an instance.
-type Volume struct {
-	Device  string
-	SizeGiB int
-}
 
 // Event is something that happened to an instance.
 type Event struct {
 	At       time.Time
 	Kind     market.EventKind // changed, rebalance, warning or outage
-	Instance Instance         // as it is after the event
+	Instance world.Instance   // as it is after the event
 }
 
 // watchers are those who follow events.
@@ -104,8 +69,8 @@ func (s *Server) Run(ctx context.Context) {
 		timer := time.NewTimer(s.untilNext())
 		select {
 		case <-timer.C:
-		case <-s.market.Wake():
-		case <-s.closing:
+		case <-s.Market().Wake():
+		case <-s.Closing:
 			timer.Stop()
 			return
 		case <-ctx.Done():
@@ -120,11 +85,11 @@ func (s *Server) Run(ctx context.Context) {
 const idle = time.Hour
 
 func (s *Server) untilNext() time.Duration {
-	now := s.now()
-	at, due := s.market.NextChange()
-	s.mu.Lock()
+	now := s.Now()
+	at, due := s.Market().NextChange()
+	s.Mu.Lock()
 	block, ends := s.nextBlockWarning(now)
-	s.mu.Unlock()
+	s.Mu.Unlock()
 	if ends && (!due || block.Before(at)) {
 		at, due = block, true
 	}
@@ -138,29 +103,29 @@ func (s *Server) untilNext() time.Duration {
 func (s *Server) Advance() {
 	s.advancing.Lock()
 	defer s.advancing.Unlock()
-	s.mu.Lock()
-	s.advanceReservations(s.now())
-	s.mu.Unlock()
-	for _, e := range s.market.Advance() {
+	s.Mu.Lock()
+	s.advanceReservations(s.Now())
+	s.Mu.Unlock()
+	for _, e := range s.Market().Advance() {
 		if event, known := s.advance(e); known {
 			s.watchers.report(event)
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wakePollers() // time may have gone on
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.WakePollers() // time may have gone on
 }
 
 func (s *Server) advance(e market.Event) (Event, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
 	s.announce(e)
-	i := s.st.Instances[e.Machine.ID]
+	i := s.Records[e.Machine.ID]
 	if i == nil {
 		return Event{}, false
 	}
 	if e.Kind == market.Changed && e.State == market.Terminated {
-		if sub, err := s.st.subnet(i.Subnet); err == nil {
+		if sub, err := s.subnet(i.Subnet); err == nil {
 			sub.release(i.ID)
 		}
 	}
@@ -169,32 +134,36 @@ func (s *Server) advance(e market.Event) (Event, bool) {
 
 // Instances returns all instances that AWS remembers, terminated ones too,
 // sorted by ID, whether or not its own calls see them yet.
-func (s *Server) Instances() []Instance {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []Instance
-	for _, l := range s.instances(s.now()) {
+func (s *Server) Instances() []world.Instance {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	var all []world.Instance
+	for _, l := range s.instances(s.Now()) {
 		all = append(all, s.outside(l))
 	}
 	return all
 }
 
 // outside is a record as the outside world sees it; the lock is held.
-func (s *Server) outside(l live) Instance {
-	o := Instance{
+func (s *Server) outside(l live) world.Instance {
+	o := world.Instance{
 		ID: l.ID, Type: l.Type, Zone: l.Zone.Name, ZoneID: l.Zone.ID, State: string(l.state), Spot: l.Spot, LaunchedAt: l.LaunchedAt,
-		UserData: l.userData(), PrivateDNS: s.st.privateName(l.instance), PrivateIP: l.Address, PublicIP: l.PublicIP, ImageID: l.Data.ImageID,
-		Profile: l.Profile, Template: l.Template, Interfaces: len(l.Interfaces), Adapters: l.adapters(), Tags: l.Tags.asMap(), JoinFor: l.machine.JoinFor, NeverJoins: l.machine.NeverJoins,
+		Network: world.Network{
+			Subnet: l.Subnet, PrivateDNS: s.privateName(l.instance), PrivateIP: l.Address, PublicIP: l.PublicIP,
+			Interfaces: len(l.Interfaces), Adapters: l.adapters(),
+		},
+		UserData: l.userData(), Image: world.Image{ImageID: l.Data.ImageID},
+		Profile: l.Profile, Template: l.Template, Tags: l.Tags.AsMap(), JoinFor: l.machine.JoinFor, NeverJoins: l.machine.NeverJoins,
 	}
-	if img, err := s.st.image(l.Data.ImageID); err == nil {
+	if img, err := s.image(l.Data.ImageID); err == nil {
 		o.ImageName, o.ImageFamily, o.Arch = img.Name, img.Family, img.Architecture
 	}
-	if p := s.st.Profiles[l.Profile]; p != nil {
+	if p := s.Profiles[l.Profile]; p != nil {
 		o.Role = p.Role
 	}
-	_, o.Unreachable = s.market.Outages()[l.Zone.Name]
+	_, o.Unreachable = s.Market().Outages()[l.Zone.Name]
 	for _, v := range l.Volumes {
-		o.Volumes = append(o.Volumes, Volume{v.Device, v.SizeGiB})
+		o.Volumes = append(o.Volumes, world.Volume{v.Device, v.SizeGiB})
 	}
 	return o
 }

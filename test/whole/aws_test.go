@@ -22,6 +22,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/test/emulator"
 	"github.com/daemok/daemok/test/emulator/wire"
+	emulated "github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 )
@@ -64,8 +65,8 @@ func asIfAtAWS(t testing.TB) {
 // openAccount also makes a class, which is ready soon after a controller has begun.
 func (w *world) openAccount(seed uint64) {
 	w.t.Helper()
-	w.aws = &account{server: emulator.New(emulator.Options{
-		Account: emulator.Account{ClusterName: "test"}, Seed: seed, Now: time.Now, TimeScale: 1, Lags: w.lags, Market: w.cloud.Market()}),
+	w.aws = &account{server: emulator.New(emulated.Options{
+		Account: emulated.Account{ClusterName: "test"}, Seed: seed, Now: time.Now, TimeScale: 1, Lags: w.lags, Market: w.cloud.Market()}),
 		parts: parts{halved: map[string]bool{}, replies: map[string]reply{}}}
 	account := &class.Account{}
 	account.Set(class.Usual{InstanceProfile: nodeProfile})

@@ -19,7 +19,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/test/emulator"
+	emulated "github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
@@ -58,7 +58,7 @@ func ofAnyType(p *karpv1.NodePool) { p.Spec.Template.Spec.Requirements = []karpv
 func (w *world) timeLaunch(b *testing.B, pods, sizes int, pool func(*karpv1.NodePool)) {
 	log := &callLog{at: map[string][]time.Time{}, times: map[string]int{}}
 	w.log = slog.New(log)
-	w.lags = &emulator.Lags{TemplateMost: emulator.DefaultLags().TemplateMost}
+	w.lags = &emulated.Lags{TemplateMost: emulated.DefaultLags().TemplateMost}
 	w.openAccount(1)
 	w.pool("default", pool)
 	c := w.start(setup{usual: true, heard: log.heard})

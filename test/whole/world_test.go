@@ -34,7 +34,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/translate"
-	"github.com/daemok/daemok/test/emulator"
+	emulated "github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/market/clock"
@@ -49,7 +49,7 @@ type world struct {
 	hand    *store.Connection // what tests and the cluster's people write with
 	cloud   *fakecloud.Cloud
 	aws     *account       // in place of the cloud, whose market it shares; nil: none
-	lags    *emulator.Lags // of AWS; nil: as usual
+	lags    *emulated.Lags // of AWS; nil: as usual
 	classes *classes
 	kinds   []class.Kind // of classes, where the cloud is AWS
 	events  *recorder

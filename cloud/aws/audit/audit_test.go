@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -32,7 +33,7 @@ func open(t *testing.T, more string, without ...string) *Auditor {
 	t.Helper()
 	figures := market.DefaultFigures()
 	figures.Visible = market.Spread{} // instances are seen at once
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Lags: &emulator.Lags{}, Figures: figures})
+	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Lags: &world.Lags{}, Figures: figures})
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { server.Close(); web.Close() })
 	for name, value := range map[string]string{

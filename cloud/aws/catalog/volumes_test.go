@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 func TestAttachable(t *testing.T) {
@@ -85,7 +86,7 @@ func TestAttachable(t *testing.T) {
 // everyType is what EC2 answers about each type that is offered.
 func everyType(t *testing.T) []types.InstanceTypeInfo {
 	t.Helper()
-	server := emulator.New(emulator.Options{Seed: 1})
+	server := emulator.New(world.Options{Seed: 1})
 	t.Cleanup(server.Close)
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)

@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/market/clock"
 )
@@ -43,7 +44,7 @@ func admit(t *testing.T, n int) *ward {
 	w := &ward{clock: clock.NewVirtual(sent)}
 	figures := market.DefaultFigures()
 	figures.Visible = market.Spread{}
-	w.server = emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: w.clock.Now, Lags: &emulator.Lags{}, Figures: figures})
+	w.server = emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Now: w.clock.Now, Lags: &world.Lags{}, Figures: figures})
 	web := httptest.NewServer(w.server)
 	t.Cleanup(func() { w.server.Close(); web.Close() })
 	config := client.At(web.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"})

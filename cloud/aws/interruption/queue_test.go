@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market/clock"
 )
 
@@ -40,7 +41,7 @@ func (p *post) advance(d time.Duration) {
 func open(t testing.TB) *post {
 	t.Helper()
 	p := &post{clock: clock.NewVirtual(sent)}
-	p.server = emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: p.clock.Now})
+	p.server = emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Now: p.clock.Now})
 	web := httptest.NewServer(p.server)
 	t.Cleanup(func() { p.server.Close(); web.Close() })
 	p.sqs = sqs.NewFromConfig(client.At(web.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"}), func(o *sqs.Options) { o.RetryMaxAttempts = 1 })

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // place is an account with things of several clusters, and the sweeper that reads it.
@@ -35,7 +36,7 @@ func open(t *testing.T, cluster string) *place {
 	var later atomic.Int64 // EC2 shows what was just made only after a while
 	began := time.Now()
 	now := func() time.Time { return began.Add(time.Duration(later.Load())) }
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: now})
+	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Now: now})
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { server.Close(); web.Close() })
 	for name, value := range map[string]string{

@@ -20,6 +20,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/nodegroup"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // place is an account, and what reads its groups.
@@ -33,7 +34,7 @@ type place struct {
 
 func open(t *testing.T) *place {
 	t.Helper()
-	server := emulator.New(emulator.Options{Account: emulator.Account{ClusterName: "prod"}, Seed: 1, Now: time.Now})
+	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Now: time.Now})
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { server.Close(); web.Close() })
 	for name, value := range map[string]string{

@@ -10,6 +10,8 @@ import (
 
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/faults"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -86,13 +88,13 @@ func fault(s *emulator.Server, order Fault) (int, error) {
 		}
 		return 0, nil
 	}
-	err := s.AddFault(emulator.Fault{
+	err := s.AddFault(faults.Fault{
 		Action: order.Action, Code: order.Code, Nth: order.Nth, Times: order.Times, Share: order.Share, After: order.After,
 	})
 	if err != nil {
 		return 0, err
 	}
-	return len(slices.DeleteFunc(s.Faults(), func(f emulator.Fault) bool { return f.Action != order.Action })), nil
+	return len(slices.DeleteFunc(s.Faults(), func(f faults.Fault) bool { return f.Action != order.Action })), nil
 }
 
 // quota limits vCPUs and returns the quota's name.
@@ -103,8 +105,8 @@ func quota(s *emulator.Server, order Quota) (string, error) {
 	if err := s.SetQuota(order.Code, order.VCPUs); err != nil {
 		return "", err
 	}
-	all := emulator.Quotas()
-	return all[slices.IndexFunc(all, func(q emulator.Quota) bool { return q.Code == order.Code })].Name, nil
+	all := world.Quotas()
+	return all[slices.IndexFunc(all, func(q world.Quota) bool { return q.Code == order.Code })].Name, nil
 }
 
 // skew has AWS judge dates by a clock that is wrong.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/internal/orders"
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/faults"
 )
 
 // Ice is an order to offer capacity out, or to bring it back. Kind, Zone and Option are
@@ -53,7 +54,7 @@ type Outage struct {
 	End  bool   `json:"end,omitempty"`
 }
 
-// Fault is an order to have calls fail, or to end that: see emulator.Fault.
+// Fault is an order to have calls fail, or to end that: see faults.Fault.
 type Fault struct {
 	Action string  `json:"action"`
 	Code   string  `json:"code,omitempty"`
@@ -160,22 +161,22 @@ type Update struct {
 
 // Status is what the emulator says of itself.
 type Status struct {
-	Now         time.Time        `json:"now"`
-	Ahead       time.Duration    `json:"ahead"`  // how far its clocks were put forward
-	Skewed      time.Duration    `json:"skewed"` // how far the clock is ahead by which it judges dates of callers
-	Seed        uint64           `json:"seed"`
-	Region      string           `json:"region"`
-	ClusterName string           `json:"clusterName"`
-	Instances   int              `json:"instances"` // that have not ended
-	CostUSD     float64          `json:"costUSD"`   // of all instances so far
-	Calls       map[string]int   `json:"calls"`     // answered so far, by action
-	Out         []string         `json:"out"`       // zones that are cut off, sorted
-	Denied      []string         `json:"denied"`    // actions, sorted
-	Faults      []emulator.Fault `json:"faults"`    // that are to strike yet
-	Throttled   []string         `json:"throttled"` // actions whose request limits are not the usual ones, sorted
-	Limited     int              `json:"limited"`   // pools whose capacity was ordered
-	Priced      int              `json:"priced"`    // pools whose price was
-	Refused     int              `json:"refused"`   // pools in which launches are refused
+	Now         time.Time      `json:"now"`
+	Ahead       time.Duration  `json:"ahead"`  // how far its clocks were put forward
+	Skewed      time.Duration  `json:"skewed"` // how far the clock is ahead by which it judges dates of callers
+	Seed        uint64         `json:"seed"`
+	Region      string         `json:"region"`
+	ClusterName string         `json:"clusterName"`
+	Instances   int            `json:"instances"` // that have not ended
+	CostUSD     float64        `json:"costUSD"`   // of all instances so far
+	Calls       map[string]int `json:"calls"`     // answered so far, by action
+	Out         []string       `json:"out"`       // zones that are cut off, sorted
+	Denied      []string       `json:"denied"`    // actions, sorted
+	Faults      []faults.Fault `json:"faults"`    // that are to strike yet
+	Throttled   []string       `json:"throttled"` // actions whose request limits are not the usual ones, sorted
+	Limited     int            `json:"limited"`   // pools whose capacity was ordered
+	Priced      int            `json:"priced"`    // pools whose price was
+	Refused     int            `json:"refused"`   // pools in which launches are refused
 }
 
 // paths are where orders are posted.

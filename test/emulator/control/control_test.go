@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/test/emulator"
 	"github.com/daemok/daemok/test/emulator/control"
+	emulated "github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/market/clock"
 )
@@ -38,7 +39,7 @@ func open(t *testing.T) *world {
 	w := &world{T: t, Virtual: clock.NewVirtual(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))}
 	figures := market.DefaultFigures()
 	figures.Visible = market.Spread{}
-	w.server = emulator.New(emulator.Options{Seed: 7, Now: w.Now, Figures: figures, Lags: &emulator.Lags{}})
+	w.server = emulator.New(emulated.Options{Seed: 7, Now: w.Now, Figures: figures, Lags: &emulated.Lags{}})
 	first, second := httptest.NewServer(w.server), httptest.NewServer(control.Handler(w.server, func() { w.did++ }))
 	t.Cleanup(func() { w.server.Close(); first.Close(); second.Close() })
 	config := client.At(first.URL, "us-east-1", client.Key{ID: "key", Secret: "secret"})

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
 // living are the instances that have not begun to end.
-func living(s *emulator.Server) []emulator.Instance {
-	return slices.DeleteFunc(s.Instances(), func(i emulator.Instance) bool {
+func living(s *emulator.Server) []world.Instance {
+	return slices.DeleteFunc(s.Instances(), func(i world.Instance) bool {
 		return i.State == string(market.ShuttingDown) || i.State == string(market.Terminated)
 	})
 }
@@ -24,7 +25,7 @@ func outage(s *emulator.Server, order Outage) (int, error) {
 	if err := s.Outage(order.Zone, !order.End); err != nil {
 		return 0, err
 	}
-	return len(slices.DeleteFunc(living(s), func(i emulator.Instance) bool { return i.Zone != order.Zone })), nil
+	return len(slices.DeleteFunc(living(s), func(i world.Instance) bool { return i.Zone != order.Zone })), nil
 }
 
 // shift begins a zonal shift, or ends those of a zone.

@@ -117,3 +117,12 @@ func Locate(r *http.Request, form url.Values) Target {
 	}
 	return t
 }
+
+// jsonTypes are the services that speak JSON, with their content types.
+var jsonTypes = map[string]string{
+	SQS: JSON10, SSM: JSON11, Pricing: JSON11, Events: JSON11, Quotas: JSON11,
+	EKS: RESTJSON, EKSAuth: RESTJSON, FIS: RESTJSON, ARC: RESTJSON,
+}
+
+// JSONType is the content type of a service that speaks JSON; empty: it does not.
+func JSONType(service string) string { return jsonTypes[service] }
