@@ -8,179 +8,31 @@ package controller
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/garbagecollection"
-	"github.com/daemok/daemok/controller/idle"
 	"github.com/daemok/daemok/controller/interruption"
 	"github.com/daemok/daemok/controller/launch"
 	"github.com/daemok/daemok/controller/nodeclaim"
 	"github.com/daemok/daemok/controller/nodepool"
-	"github.com/daemok/daemok/controller/planner"
-	"github.com/daemok/daemok/controller/policy"
-	"github.com/daemok/daemok/controller/remark"
 	"github.com/daemok/daemok/controller/repair"
-	"github.com/daemok/daemok/controller/reserved"
-	"github.com/daemok/daemok/controller/shift"
+	"github.com/daemok/daemok/controller/status"
 	"github.com/daemok/daemok/controller/steer"
 	"github.com/daemok/daemok/controller/termination"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/kube/snapshot"
-	"github.com/daemok/daemok/kube/snapshot/pools"
 	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
-	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/record"
-	"github.com/daemok/daemok/observe/trace"
 )
-
-// Parts is what the loops stand on.
-type Parts struct {
-	Store                client.Client // reads what the watches have shown; see the indexes of claim and drain
-	Live                 client.Reader // reads past every cache
-	Watches              cache.Informers
-	Catalog              cloud.Catalog
-	Instances            func(loop string) cloud.Instances // for the loop of that name
-	Adopter              cloud.Adopter                     // takes over instances that run already; nil: none are
-	InterruptionMessages cloud.InterruptionMessages        // what the cloud says by itself; nil: not read
-	Checks               cloud.Checks                      // the cloud's checks of instances; nil: not asked
-	Short                cloud.Shortages                   // receives offerings of instances that the cloud interrupts; needed where there are InterruptionMessages or Checks
-	Shifts               cloud.Shifts                      // zones that work is shifted away from; nil: not asked
-	Spot                 SpotMemory                        // what was seen of spot instances; nil: not observed
-	Sizes                Sizes                             // how much memory instances turn out to have; nil: not observed
-	Offerings            Offerings                         // nil: unavailable offerings are not remembered
-	Classes              Classes
-	Events               *observe.Events
-	Metrics              *observe.Metrics
-	Log                  *slog.Logger
-	Now                  func() time.Time
-	Clock                Clock // how far that is to be trusted; nil: always
-
-	Pools       []nodepool.Generation         // API generations whose pools are served
-	ClassKinds  []client.Object               // Kinds of classes whose changes concern the pools that use them
-	NewID       func() string                 // five characters for the name of a claim, not used before
-	CallFor     time.Duration                 // how long a launch may take
-	Policy      decide.Policy                 // how plans are made
-	Effort      planner.Effort                // how much work one plan may be
-	Window      planner.Window                // how pods are gathered into one plan
-	Nominations interface{ TryAccept() bool } // limits how many pods get an event about their place; nil: no limit
-	Failures    interface{ TryAccept() bool } // limits how many pods get an event why they have no place; nil: no limit
-	Pods        podListener                   // receives which pods a plan says something about; may be nil
-	Record      *record.Record                // of decisions
-	Traces      *trace.Tracer                 // nil: there are none
-	TagPace     nodeclaim.Pace                // how fast instances are tagged; nil: at once
-
-	Cluster   string // the name of the cluster, which instances are tagged with; empty: the tag is left to the cloud adapter
-	Namespace string // where the controller runs; empty: ConfigMaps there mean nothing
-	Pod       string // that it runs in; empty: none, and no node is kept for its sake
-
-	Spreads []corev1.TopologySpreadConstraint // of pods without any of their own, as the cluster's scheduler has them by default
-
-	InstanceCost quantity.MicroUSDPerHour // what each instance costs beside its type and volumes, of pools that do not say
-	Room         cluster.Room             // what each instance is to leave to pods, likewise
-
-	OlderDrift func() bool // whether nodes of Provisioners drift, as it is now; nil: they do not
-
-	Steering bool // nodes that should go next empty without evictions; else what was done for that is taken back
-
-	Repair cluster.Repair // when unhealthy nodes are repaired, of pools that do not say and of none
-
-	ClaimsGo func(ctx context.Context) (bool, error) // whether the definition of NodeClaims is being deleted; nil: it is not
-
-	Filled func(ctx context.Context) bool // waits until the watches have listed what there is; false when ctx ended
-	Began  func()                         // called right before the first plan
-}
-
-// Clock compares the time with the API server's.
-type Clock interface {
-	Doubt() string // why it is not to be trusted, so that nothing is disrupted or given up; empty: it is
-	Ahead() time.Duration
-}
-
-// doubt is what the clock says of itself.
-func (p Parts) doubt() apiclock.Doubt {
-	if p.Clock == nil {
-		return nil
-	}
-	return p.Clock.Doubt
-}
-
-// podListener receives which pods a plan says something about, and for which of them a
-// claim was made.
-type podListener interface {
-	Decided(p plan.Plan)
-	Ordered(claim string, pods []cluster.Pod)
-}
-
-// podListeners are several, of which some may be nil.
-type podListeners []podListener
-
-// Decided implements podListener.
-func (all podListeners) Decided(p plan.Plan) {
-	for _, l := range all {
-		if l != nil {
-			l.Decided(p)
-		}
-	}
-}
-
-// Ordered implements podListener.
-func (all podListeners) Ordered(claim string, pods []cluster.Pod) {
-	for _, l := range all {
-		if l != nil {
-			l.Ordered(claim, pods)
-		}
-	}
-}
-
-// SpotMemory is what was seen of spot instances, and takes over what another process has
-// seen of them.
-type SpotMemory interface {
-	SpotSeen() cloud.SpotSeen
-	RecallSpot(seen cloud.SpotSeen)
-}
-
-// Sizes receives how much memory instances turn out to have, from this process and from
-// others.
-type Sizes interface {
-	// SawMemory reports whether what is known of the instance type changed.
-	SawMemory(kind, image string, memory quantity.Bytes) (news bool)
-	MemorySeen() cloud.MemorySeen
-	RecallMemory(seen cloud.MemorySeen)
-}
-
-// Offerings remembers which offerings could not be had lately, and takes over what another
-// process has seen of that.
-type Offerings interface {
-	UnavailableSeen() []cloud.Unavailable
-	RecallUnavailable(seen []cloud.Unavailable)
-}
-
-// Classes says what the loops must know of classes.
-type Classes interface {
-	Class(ctx context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error)
-	Known(ctx context.Context, ref karpv1.NodeClassReference) (translate.LaunchClass, error)
-	Kinds(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
-	Offered(ref karpv1.NodeClassReference) nodepool.Offered
-	State(ctx context.Context, ref karpv1.NodeClassReference) (nodepool.ClassState, error)
-	Form(ctx context.Context, ref karpv1.NodeClassReference) (drift.Class, error)
-}
 
 // Program is all the loops, to be run by the holder of the lease.
 type Program struct {
@@ -191,35 +43,6 @@ type Program struct {
 
 	Planned <-chan struct{} // closed once the first plan is made
 }
-
-// Loop moves objects of one Kind, each by itself.
-type Loop struct {
-	Name    string
-	Kind    client.Object // whose own changes lead to a check
-	Others  []Trigger
-	Workers int // objects checked at once
-	// Step checks once and returns when the next is due; zero is when something changes. A
-	// conflict says that the cache is a moment behind.
-	Step func(ctx context.Context, name string) (time.Duration, error)
-}
-
-// Trigger names the objects to check when one of another Kind changed.
-type Trigger struct {
-	Kind  client.Object
-	Names func(ctx context.Context, o client.Object) []string
-}
-
-// Names of loops, as users know them from logs and metrics.
-const (
-	classesName  = "nodeclass"
-	claimsName   = "nodeclaim.lifecycle"
-	tagsName     = "nodeclaim.tagging"
-	nodesName    = "node.termination"
-	collectName  = "nodeclaim.garbagecollection"
-	driftName    = "nodeclaim.disruption"
-	reservedName = "capacityreservation.capacitytype"
-	plansName    = "provisioner"
-)
 
 // New puts the program together. It begins to follow the watches, which must
 // not be started before.
@@ -232,8 +55,8 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{
-			Generations: Served(p.Pools), Pools: pools.Defaults{InstanceCost: p.InstanceCost, Room: p.Room, Repair: p.Repair}, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
-			Self: types.NamespacedName{Namespace: p.Namespace, Name: p.Pod}, AwaitPolicies: true, HoldDrains: collector.Holds,
+			Generations: Served(p.Pools), Pools: p.Defaults, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
+			Self: p.pod(), AwaitPolicies: true, HoldDrains: collector.Holds,
 		}
 	})
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
@@ -270,7 +93,8 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		}
 	}
 	collector.Again, collector.Going, claims.Held = clusterState.Touch, p.ClaimsGo, collector.HoldsClaim
-	shifts := &shift.Watcher{Store: p.Store, Cloud: p.Shifts, Events: p.Events, Log: p.Log, Again: clusterState.Touch, Now: p.Now, Older: p.servesOlder()}
+	reporter := status.Reporter{Store: p.Store, Live: p.Live, Events: p.Events, Log: p.Log, Now: p.Now}
+	shifts := &status.Shifts{Reporter: reporter, Cloud: p.Shifts, Again: clusterState.Touch, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted
 	drifted := &drift.Finder{
 		Store: p.Store, Pools: clusterState, Classes: p.Classes, Instances: p.Instances(driftName), Events: p.Events, Log: p.Log, Now: p.Now,
@@ -298,18 +122,15 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		{What: "repair unhealthy nodes", Do: (&repair.Repairer{
 			Store: p.Store, Live: p.Live, Snapshot: clusterState.Snapshot, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 		}).Round},
-		{What: "find instances that left their capacity reservations", Do: (&reserved.Syncer{Store: p.Store, Instances: p.Instances(reservedName), Log: p.Log}).Round},
+		{What: "find instances that left their capacity reservations", Do: (&status.Reservations{Reporter: reporter, Instances: p.Instances(reservedName)}).Round},
 		{What: "scale workloads back after a surge", Do: drains.TakeBack},
 		{What: "empty nodes that should go next", Do: steers.Round},
-		{What: "report what DisruptionPolicies allow", Do: (&policy.Recorder{
-			Live: p.Live, Store: p.Store, ClusterState: clusterState, Events: p.Events, Tripped: p.Metrics.BreakerTripped, Log: p.Log, Now: p.Now,
+		{What: "report what DisruptionPolicies allow", Do: (&status.Policies{Reporter: reporter, ClusterState: clusterState, Tripped: p.Metrics.BreakerTripped}).Round},
+		{What: "report on pools what blocks disruption, and how far deletions are", Do: (&status.Pools{
+			Reporter: reporter, Serves: Served(p.Pools), Snapshot: clusterState.Snapshot, Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(),
 		}).Round},
-		{What: "report on deleted NodePools", Do: (&nodepool.Departures{
-			Store: p.Store, Serves: Served(p.Pools), Snapshot: clusterState.Snapshot, Stays: p.Record.Stays, Events: p.Events, Now: p.Now,
-		}).Round},
-		{What: "report what blocks disruption", Do: (&nodepool.Holdups{Store: p.Store, Serves: Served(p.Pools), Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(), Now: p.Now}).Round},
-		{What: "report values that are not understood", Do: (&remark.Recorder{Source: clusterState, Events: p.Events, Log: p.Log}).Round},
-		{What: "report what has no effect yet", Do: (&idle.Recorder{Live: p.Live, Events: p.Events}).Round},
+		{What: "report values that are not understood", Do: (&status.Warnings{Reporter: reporter, Source: clusterState}).Round},
+		{What: "report what has no effect yet", Do: (&status.Ineffective{Reporter: reporter}).Round},
 	}...)
 	program.Loops = append(program.Loops, p.pools(health)...)
 	program.Rounds = append(program.Rounds, p.interruptionMessages()...)
@@ -320,20 +141,14 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		program.Rounds = append(program.Rounds, Round{What: "record since when nodes are empty", Do: (&nodeclaim.Empty{Store: p.Store, Known: clusterState, Log: p.Log, Now: p.Now}).Round})
 	}
 	if p.Clock != nil {
-		program.Rounds = append(program.Rounds, Round{What: "compare the clock with the API server's", Do: (&remark.Clock{
-			Clock: p.Clock, Store: p.Store, Pod: types.NamespacedName{Namespace: p.Namespace, Name: p.Pod}, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Again: clusterState.Touch,
+		program.Rounds = append(program.Rounds, Round{What: "compare the clock with the API server's", Do: (&status.Clock{
+			Reporter: reporter, Clock: p.Clock, Pod: p.pod(), Gauge: p.Metrics.ClockAhead, Again: clusterState.Touch,
 		}).Round})
 	}
 	if p.Shifts != nil {
 		program.Rounds = append(program.Rounds, Round{What: "follow zonal shifts", Do: shifts.Round})
 	}
 	return program, nil
-}
-
-// servesOlder reports whether pools of the older API generation are served.
-func (p Parts) servesOlder() bool {
-	_, is := Served(p.Pools).Of(translate.KindProvisioner)
-	return is
 }
 
 // interruptionMessages are the rounds that hear what the cloud says of instances.
@@ -416,4 +231,13 @@ func (p Parts) pools(health *nodepool.Health) (loops []Loop) {
 		loops = append(loops, poolLoop(p.Store, g.Generation, p.ClassKinds, pools.Reconcile))
 	}
 	return loops
+}
+
+// Later has rounds begin once the first plan is made, which has the processors to itself until then. Where there is
+// none for long, since the API server does not answer or watches are late, they begin without it.
+func (p *Program) Later(rounds ...Round) []Round {
+	for i := range rounds {
+		rounds[i].After = p.Planned
+	}
+	return rounds
 }

@@ -15,6 +15,35 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
+// Loop moves objects of one Kind, each by itself.
+type Loop struct {
+	Name    string
+	Kind    client.Object // whose own changes lead to a check
+	Others  []Trigger
+	Workers int // objects checked at once
+	// Step checks once and returns when the next is due; zero is when something changes. A
+	// conflict says that the cache is a moment behind.
+	Step func(ctx context.Context, name string) (time.Duration, error)
+}
+
+// Trigger names the objects to check when one of another Kind changed.
+type Trigger struct {
+	Kind  client.Object
+	Names func(ctx context.Context, o client.Object) []string
+}
+
+// Names of loops, as users know them from logs and metrics.
+const (
+	classesName  = "nodeclass"
+	claimsName   = "nodeclaim.lifecycle"
+	tagsName     = "nodeclaim.tagging"
+	nodesName    = "node.termination"
+	collectName  = "nodeclaim.garbagecollection"
+	driftName    = "nodeclaim.disruption"
+	reservedName = "capacityreservation.capacitytype"
+	plansName    = "provisioner"
+)
+
 // step is one loop's check the object of that name.
 type step = func(ctx context.Context, name string) (time.Duration, error)
 

@@ -123,39 +123,6 @@ func resume(ctx context.Context, log *slog.Logger, applier *apply.Applier, repor
 	}
 }
 
-// Round is something repeated by the clock. Do says when it is due again.
-type Round struct {
-	What string // completes "could not ..."
-	Do   func(ctx context.Context) (time.Duration, error)
-	Wake <-chan struct{} // each is a reason not to wait any longer; nil: there is none
-
-	After <-chan struct{} // closed once the first plan is made, which the round lets go first; nil: it does not
-}
-
-// Run repeats the round until ctx ends.
-func (r Round) Run(ctx context.Context, log *slog.Logger) error {
-	if r.After != nil {
-		await(ctx, r.After)
-	}
-	for ctx.Err() == nil {
-		after, err := r.Do(ctx)
-		if err != nil && ctx.Err() == nil {
-			log.Error("could not "+r.What, "error", err.Error())
-		}
-		r.wait(ctx, after)
-	}
-	return nil
-}
-
-func (r Round) wait(ctx context.Context, d time.Duration) {
-	waiting, enough := context.WithTimeout(ctx, d)
-	defer enough()
-	select {
-	case <-waiting.Done():
-	case <-r.Wake:
-	}
-}
-
 const (
 	// becomingFor is how long after a class was made its pools alone say that it is not
 	// ready.

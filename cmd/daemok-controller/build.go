@@ -30,6 +30,7 @@ import (
 	"github.com/daemok/daemok/kube/definitions"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/snapshot/pools"
 	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/alias"
@@ -165,25 +166,25 @@ func (p *parts) pools() []nodepool.Generation {
 func (p *parts) add(ctx context.Context) error {
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
-		Catalog: p.provider, Instances: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter, InterruptionMessages: p.interruptionMessages, Checks: p.checks, Shifts: p.shifts, Short: p.short, Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
-		Events: p.events, Metrics: p.metrics, Log: p.log, Now: p.clock.Now, Clock: p.clock, NewID: randomID, CallFor: fence.CallFor,
-		Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
-		Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
-		Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
-		Pods:        p.follower,
-		Record:      p.record,
-		Traces:      p.traces,
-		Cluster:     p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod(),
-		Spreads:      p.options.defaultSpreads,
-		InstanceCost: p.options.instanceCost,
-		Room:         p.options.room,
-		Repair:       p.options.repair(),
-		Steering:     p.options.steering,
-		OlderDrift:   p.drifts.on,
-		TagPace:      flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
-		Filled:       p.manager.GetCache().WaitForCacheSync,
-		ClaimsGo:     func(ctx context.Context) (bool, error) { return definitions.ClaimsGo(ctx, p.manager.GetAPIReader()) },
-		Began:        p.metrics.Synced,
+		Cloud: controller.Cloud{
+			Catalog: p.provider, Instances: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter,
+			InterruptionMessages: p.interruptionMessages, Checks: p.checks, Shifts: p.shifts, Short: p.short,
+			CallFor: fence.CallFor, TagPace: flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
+		},
+		Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
+		Events: p.events, Metrics: p.metrics, Log: p.log, Now: p.clock.Now, Clock: p.clock,
+		Planning: controller.Planning{
+			Policy: p.options.policy(), Window: planner.Window{Idle: p.options.batchIdle, Max: p.options.batchMax},
+			Spreads: p.options.defaultSpreads, NewID: randomID, Pods: p.follower,
+			Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
+			Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
+			Filled:      p.manager.GetCache().WaitForCacheSync, Began: p.metrics.Synced,
+		},
+		Record: p.record, Traces: p.traces,
+		Self:     controller.Self{Cluster: p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod()},
+		Defaults: pools.Defaults{InstanceCost: p.options.instanceCost, Room: p.options.room, Repair: p.options.repair()},
+		Steering: p.options.steering, OlderDrift: p.drifts.on,
+		ClaimsGo: func(ctx context.Context) (bool, error) { return definitions.ClaimsGo(ctx, p.manager.GetAPIReader()) },
 	})
 	if err != nil {
 		return err

@@ -18,6 +18,9 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
+// indexNodeName is the field of pods that the API server lists those of a node by.
+const indexNodeName = "spec.nodeName"
+
 // isFast reports whether the pool's user wants all its nodes to go at once when
 // it is deleted. What is not understood is no such preference.
 func isFast(o Object) bool {

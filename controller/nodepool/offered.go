@@ -15,10 +15,6 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Offered lists, for some labels, the values that the instances of a class can have: their
-// type, zone and region. It is nil while that is not known.
-type Offered map[string]map[string]bool
-
 // OfferedBy reads a catalogue; nil is for none.
 func OfferedBy(c *cluster.Catalogue) Offered {
 	if c == nil {

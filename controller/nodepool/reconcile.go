@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,66 +30,9 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// indexNodeName is the field of pods that the API server lists those of a node by.
-const indexNodeName = "spec.nodeName"
-
 // refreshEvery is when a pool is checked again though nothing of it changed: what its class
 // offers may have.
 const refreshEvery = 10 * time.Minute
-
-// Object is a pool of any API generation.
-type Object = translate.PoolResource
-
-// Generation is how pools of one API generation are read and written.
-type Generation struct {
-	translate.Generation
-	Validate  func(Object) []validate.Finding
-	Fits      func(o Object, family string) []validate.Finding // which settings instances of a family do not take; nil: none
-	Hash      func(Object) (hash, version string)              // of what its nodes drift by, written on it; nil: they do not
-	SetStatus func(o Object, s Status)
-}
-
-// Status is what is observed of a pool beside its conditions.
-type Status struct {
-	Resources       corev1.ResourceList
-	Nodes           int64
-	OfOlderSpec     int64     // of these, made from another spec than that of now, where that has none drift
-	LastOrder       time.Time // when its latest claim was made; zero: it has none
-	ClassGeneration int64
-	ClassMade       string // fingerprint of what its class has instances made from; empty: of no matter
-}
-
-// ClassState is what a pool must know of its class. Status is that of its
-// Ready condition, Unknown where it has none.
-type ClassState struct {
-	Found, Terminating bool
-	CreatedAt          time.Time
-	Generation         int64
-	Made               string // fingerprint of what instances are made from; empty: of no matter
-	Family             string // of its images, in effect
-	Status             metav1.ConditionStatus
-	Since              time.Time // the status has been so; zero where the class has no Ready condition
-	Reason, Message    string
-}
-
-type publisher interface{ Publish(observe.Event) }
-
-// Reconciler is the loop over pools of one generation.
-type Reconciler struct {
-	Generation Generation
-	Store      client.Client
-	Live       client.Reader // reads past every cache
-	ClassState func(ctx context.Context, ref karpv1.NodeClassReference) (ClassState, error)
-	Offered    func(ref karpv1.NodeClassReference) Offered
-	Catalogue  func(ref karpv1.NodeClassReference) *cluster.Catalogue // nil while it is not known
-	Health     *Health
-	Events     publisher
-	Metrics    *observe.Metrics
-	Now        func() time.Time
-
-	counts   counts
-	reported reported
-}
 
 // Reconcile observes one pool and writes its status.
 func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration, error) {
@@ -321,4 +265,28 @@ func (r *Reconciler) forgetMetrics(id cluster.PoolID) {
 	r.Metrics.PoolUsage.DeletePartialMatch(labels)
 	r.Metrics.PoolLimit.DeletePartialMatch(labels)
 	r.Metrics.CostErrors.DeletePartialMatch(labels)
+}
+
+// quietMax is how long a new pool, or one whose class is new, may be without
+// a word on its class before anyone is warned: that is how every pool begins.
+const quietMax = 10 * time.Second
+
+// quietFor is how much of that time is left.
+func (r *Reconciler) quietFor(o Object, class ClassState) time.Duration {
+	began := o.GetCreationTimestamp().Time
+	if class.CreatedAt.After(began) {
+		began = class.CreatedAt
+	}
+	return began.Add(quietMax).Sub(r.Now())
+}
+
+// report publishes a warning for each thing that was not reported before.
+func (r *Reconciler) report(o Object, now news) {
+	fresh := r.reported.replace(o.GetName(), now)
+	for _, topic := range slices.Sorted(maps.Keys(fresh)) {
+		r.Events.Publish(observe.Event{
+			About: o, Key: r.Generation.Kind + "/" + o.GetName(), Warning: true,
+			Reason: fresh[topic].reason, Message: fresh[topic].text,
+		})
+	}
 }

@@ -1,26 +1,6 @@
 package nodepool
 
-import (
-	"maps"
-	"slices"
-	"sync"
-	"time"
-
-	"github.com/daemok/daemok/observe"
-)
-
-// quietMax is how long a new pool, or one whose class is new, may be without
-// a word on its class before anyone is warned: that is how every pool begins.
-const quietMax = 10 * time.Second
-
-// quietFor is how much of that time is left.
-func (r *Reconciler) quietFor(o Object, class ClassState) time.Duration {
-	began := o.GetCreationTimestamp().Time
-	if class.CreatedAt.After(began) {
-		began = class.CreatedAt
-	}
-	return began.Add(quietMax).Sub(r.Now())
-}
+import "sync"
 
 // warning is one thing that users of a pool should know.
 type warning struct{ reason, text string }
@@ -56,15 +36,4 @@ func (t *reported) forget(pool string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.last, pool)
-}
-
-// report publishes a warning for each thing that was not reported before.
-func (r *Reconciler) report(o Object, now news) {
-	fresh := r.reported.replace(o.GetName(), now)
-	for _, topic := range slices.Sorted(maps.Keys(fresh)) {
-		r.Events.Publish(observe.Event{
-			About: o, Key: r.Generation.Kind + "/" + o.GetName(), Warning: true,
-			Reason: fresh[topic].reason, Message: fresh[topic].text,
-		})
-	}
 }

@@ -61,7 +61,7 @@ const controllerRuntime = "sigs.k8s.io/controller-runtime"
 // loops returns what the folders of single loops may not know.
 func loops() []ImportRule {
 	var rules []ImportRule
-	for _, name := range []string{"class", "garbagecollection", "idle", "launch", "nodeclaim", "nodepool", "planner", "termination"} {
+	for _, name := range []string{"class", "garbagecollection", "launch", "nodeclaim", "nodepool", "planner", "status", "termination"} {
 		rules = append(rules, ImportRule{Folder: "controller/" + name, Direct: true, Never: []string{controllerRuntime + "/pkg/cache"},
 			Reason: "a loop has a client, and is told of changes by whoever drives it"})
 	}

@@ -22,7 +22,7 @@ var ofYouth = []Refused{
 	{Forms: []string{"hurdle", "hurdles"}, Say: "constraint, reason"},
 	{Forms: []string{"settle", "settled", "settles", "foretell"}, Say: "forecast, simulate", Most: 1},
 	{Forms: []string{"sturdy", "tight"}, Say: "robust plan, relaxed plan"},
-	{Forms: []string{"keeper", "teller", "remark", "remarks"}, Say: "cluster state, event recorder, status writer", Most: 2},
+	{Forms: []string{"keeper", "teller", "remark", "remarks"}, Say: "cluster state, event recorder, status writer"},
 	{Forms: []string{"heir", "heirs"}, Say: "replacement"},
 	{Forms: []string{"nobody", "somebody", "whoever"}, Say: "none, any, the caller", Most: 1},
 	{Forms: []string{"tell", "tells", "told"}, Say: "report, record, say", Most: 1},

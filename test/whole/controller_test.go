@@ -135,14 +135,18 @@ func (w *world) start(s setup) *controller {
 		effort = (&thinker{kept: w.kept, planned: map[string]bool{}}).effort()
 	}
 	program, err := product.New(ctx, product.Parts{
-		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Catalog: catalog, Instances: func(string) cloud.Instances { return launched }, Classes: known,
-		InterruptionMessages: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter, Pools: []nodepool.Generation{product.NodePools(), product.Provisioners(provisioner.Generation())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
-		Metrics: metrics,
-		Events:  events,
-		Log:     w.log, Now: now, Clock: clock, NewID: w.newID, CallFor: 20 * time.Second,
-		Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
-		Filled: s.begins,
-		Began:  func() {}, Spreads: s.spreads, Cluster: "test", Namespace: "kube-system", Pod: s.pod, Steering: true, Record: &record.Record{}, Policy: s.policy, Effort: effort, Traces: s.traces,
+		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Classes: known,
+		Cloud: product.Cloud{
+			Catalog: catalog, Instances: func(string) cloud.Instances { return launched }, InterruptionMessages: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter,
+			CallFor: 20 * time.Second,
+		},
+		Pools: []nodepool.Generation{product.NodePools(), product.Provisioners(provisioner.Generation())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
+		Metrics: metrics, Events: events, Log: w.log, Now: now, Clock: clock,
+		Planning: product.Planning{
+			Policy: s.policy, Effort: effort, Window: planner.Window{Idle: time.Second, Max: 10 * time.Second}, Spreads: s.spreads, NewID: w.newID,
+			Filled: s.begins, Began: func() {},
+		},
+		Self: product.Self{Cluster: "test", Namespace: "kube-system", Pod: s.pod}, Steering: true, Record: &record.Record{}, Traces: s.traces,
 	})
 	if err == nil && s.traces != nil {
 		err = (&follower.Follower{Metrics: metrics, Leading: func() bool { return true }, Traces: s.traces, Now: now}).Follow(ctx, shown)

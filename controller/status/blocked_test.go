@@ -1,7 +1,8 @@
-package nodepool
+package status
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -12,6 +13,7 @@ import (
 )
 
 func TestWhatHoldsNodesUp(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	claim := func(node string, drifted bool) karpv1.NodeClaim {
 		c := karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: node + "-c", Labels: map[string]string{api.LabelNodePool: "web"}}}
 		c.Status.NodeName = node
@@ -41,8 +43,8 @@ func TestWhatHoldsNodesUp(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := &Holdups{Stays: func(node string) string { return all[node] }}
-			if reason, says := (holdup{tt.doubt, tt.unread, tt.orphans, h.waiting(tt.claims)[translate.NodePools().ID("web")]}).in("nodepool web"); reason != tt.reason || says != tt.says {
+			stays := func(node string) string { return all[node] }
+			if reason, says := (holdup{tt.doubt, tt.unread, tt.orphans, waitingAtLimit(tt.claims, stays)[translate.NodePools().ID("web")]}).in("nodepool web"); reason != tt.reason || says != tt.says {
 				t.Errorf("got  %s: %s\nwant %s: %s", reason, says, tt.reason, tt.says)
 			}
 		})

@@ -1,4 +1,4 @@
-package policy
+package status
 
 import (
 	"log/slog"
@@ -48,7 +48,7 @@ func TestTheFirstStatusIsAdmitted(t *testing.T) {
 				}
 			}
 			clusterState := snapshot.New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "nothing is offered" }, time.Now)
-			recorder := &Recorder{Live: hand, Store: hand, ClusterState: clusterState, Events: silence{}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+			recorder := &Policies{Reporter: Reporter{Live: hand, Store: hand, Events: silence{}, Log: slog.New(slog.DiscardHandler), Now: time.Now}, ClusterState: clusterState,
 				Tripped: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tripped"}, []string{"policy"})}
 			if _, err := recorder.Round(t.Context()); err != nil {
 				t.Fatal(err)

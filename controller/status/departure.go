@@ -1,85 +1,15 @@
-package nodepool
+package status
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/kube/api"
-	"github.com/daemok/daemok/kube/api/condition"
-	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/translate"
-	"github.com/daemok/daemok/observe"
 )
-
-const (
-	// departuresEvery is how often the progress is written on pools that are being deleted,
-	// and reportedEvery how often an event says the same.
-	departuresEvery = 5 * time.Second
-	reportedEvery   = 10 * time.Minute
-)
-
-// Departures says how far pools are that are being deleted and have nodes yet, in the
-// condition Drained and an event.
-type Departures struct {
-	Store    client.Client
-	Serves   translate.Generations
-	Snapshot func() *cluster.Snapshot
-	Stays    func(node string) string // why the node stays, as was said last; empty: nothing is known to keep it
-	Events   publisher
-	Now      func() time.Time
-}
-
-// Round checks once, and returns when to check again.
-func (d *Departures) Round(ctx context.Context) (time.Duration, error) {
-	var errs []error
-	var s *cluster.Snapshot
-	for _, g := range d.Serves {
-		pools, err := g.List(ctx, d.Store, client.UnsafeDisableDeepCopy) // only read
-		if err != nil {
-			errs = append(errs, fmt.Errorf("find pools that are being deleted: %w", err))
-		}
-		for _, p := range pools {
-			if p.GetDeletionTimestamp() == nil || !controllerutil.ContainsFinalizer(p, api.FinalizerPoolTermination) {
-				continue
-			}
-			if s == nil {
-				s = d.Snapshot()
-			}
-			errs = append(errs, d.report(ctx, g, p, departureOf(s, g.View(p), d.Stays)))
-		}
-	}
-	return departuresEvery, errors.Join(errs...)
-}
-
-func (d *Departures) report(ctx context.Context, g translate.Generation, p Object, now departure) error {
-	id := g.ID(p.GetName())
-	next, reason, text := p.DeepCopyObject().(Object), karpv1.ReasonNodesLeft, now.String()
-	if now.stuck() {
-		reason = karpv1.ReasonNodesStay
-	}
-	if now.Left > 0 {
-		text += "; " + now.way(g, id.Name)
-		d.Events.Publish(observe.Event{About: next, Key: id.String(), Warning: now.stuck(),
-			Reason: reason, Message: text, Topic: "departure", DedupeFor: reportedEvery})
-	}
-	if !condition.SetFalse(next, karpv1.NodePoolDrained, reason, text, d.Now()) {
-		return nil
-	}
-	err := d.Store.Status().Patch(ctx, next, client.MergeFromWithOptions(p, client.MergeFromWithOptimisticLock{}))
-	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // these say that the cache is a moment behind
-		return fmt.Errorf("write on %s how far its deletion is: %w", id, err)
-	}
-	return nil
-}
 
 // way is what a user can do who wants the nodes to go, or to go sooner.
 func (d *departure) way(g translate.Generation, name string) string {

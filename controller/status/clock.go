@@ -1,37 +1,33 @@
-package remark
+package status
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/observe"
 )
 
-// repeatClockEvery is how often it is said that the clock is in doubt.
-const repeatClockEvery = 10 * time.Minute
+// clockEvery is how soon a difference is reported, and repeatClockEvery how often an event says so.
+const (
+	clockEvery       = 5 * time.Second
+	repeatClockEvery = 10 * time.Minute
+)
 
-// clock knows how far it is from the API server's.
-type clock interface {
-	Doubt() string
-	Ahead() time.Duration
-}
-
-// Clock tells operators that the clock of this process and the API server's differ, in
-// an event on the pod of the process and in the log, and has plans made again when
-// that begins or ends.
+// Clock reports that the clock of this process and the API server's differ, in an event on the pod of the process and
+// in the log, and has plans made again when that begins or ends.
 type Clock struct {
-	Clock   clock
-	Store   client.Reader
-	Pod     types.NamespacedName // that this process runs in; without a name: none
-	Events  publisher
-	Metrics *observe.Metrics
-	Log     *slog.Logger
-	Again   func() // asks for a new plan
+	Reporter
+	Clock interface {
+		Doubt() string
+		Ahead() time.Duration
+	}
+	Pod   types.NamespacedName // that this process runs in; without a name: none
+	Gauge prometheus.Gauge     // seconds by which the clock is ahead
+	Again func()               // asks for a new plan
 
 	doubt string
 }
@@ -39,15 +35,15 @@ type Clock struct {
 // Round looks once, and returns when to look again.
 func (c *Clock) Round(ctx context.Context) (time.Duration, error) {
 	ahead, doubt := c.Clock.Ahead(), c.Clock.Doubt()
-	c.Metrics.ClockAhead.Set(ahead.Seconds())
+	c.Gauge.Set(ahead.Seconds())
 	if doubt != "" {
 		c.warn(ctx, doubt)
 	}
-	if doubt == c.doubt {
-		return checkEvery, nil
-	}
 	began := c.doubt == ""
-	if c.doubt = doubt; doubt == "" {
+	if !becomes(&c.doubt, doubt) {
+		return clockEvery, nil
+	}
+	if doubt == "" {
 		c.Log.Info("the clock agrees with the API server's again: nodes may be disrupted")
 	} else {
 		c.Log.Error("no node is disrupted and no NodeClaim given up: the clock is in doubt", "reason", doubt, "aheadSeconds", ahead.Seconds())
@@ -55,7 +51,7 @@ func (c *Clock) Round(ctx context.Context) (time.Duration, error) {
 	if began || doubt == "" {
 		c.Again()
 	}
-	return checkEvery, nil
+	return clockEvery, nil
 }
 
 // warn publishes the event; a pod that is not known here has none.

@@ -1,4 +1,4 @@
-package shift
+package status
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/cloud"
@@ -38,7 +37,7 @@ func (r *region) Publish(e observe.Event) {
 }
 
 // watch is a watcher of a cluster whose class web has subnets in two zones.
-func (r *region) watch(t *testing.T) *Watcher {
+func (r *region) watch(t *testing.T) *Shifts {
 	t.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{awsv1.AddToScheme, awsv1alpha1.AddToScheme, v1alpha5.AddToScheme} {
@@ -53,15 +52,15 @@ func (r *region) watch(t *testing.T) *Watcher {
 	inline, named := &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "inline"}}, &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "named"}}
 	inline.Status.Provider = &template.Status
 	store := fake.NewClientBuilder().WithScheme(s).WithObjects(class, template, inline, named).Build()
-	return &Watcher{Store: store, Cloud: r, Events: r, Log: slog.New(slog.NewTextHandler(&r.log, nil)), Again: func() { r.plans++ }, Now: func() time.Time { return r.now }}
+	return &Shifts{Reporter: Reporter{Store: store, Events: r, Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: func() time.Time { return r.now }}, Cloud: r, Again: func() { r.plans++ }}
 }
 
-func (r *region) look(t *testing.T, w *Watcher) error {
+func (r *region) look(t *testing.T, w *Shifts) error {
 	t.Helper()
 	r.heard = nil
 	again, err := w.Round(t.Context())
-	if again != checkEvery {
-		t.Errorf("looks again in %v, want %v", again, checkEvery)
+	if again != shiftsEvery {
+		t.Errorf("looks again in %v, want %v", again, shiftsEvery)
 	}
 	return err
 }
@@ -113,7 +112,7 @@ func TestUsersOfALaterClassHearOfAShift(t *testing.T) {
 		}
 	}
 	hears("at first", "EC2NodeClass/web ZonalShiftActive")
-	store := w.Store.(client.Client)
+	store := w.Store
 	later := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "later", UID: "later"}}
 	if err := store.Create(t.Context(), later); err != nil {
 		t.Fatal(err)

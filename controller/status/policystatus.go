@@ -1,4 +1,4 @@
-package policy
+package status
 
 import (
 	"fmt"
@@ -17,8 +17,8 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// status is what is observed of a policy now. It is pure.
-func status(s *cluster.Snapshot, p *policies.State, now time.Time) v1alpha1.DisruptionPolicyStatus {
+// policyStatus is what is observed of a policy now. It is pure.
+func policyStatus(s *cluster.Snapshot, p *policies.State, now time.Time) v1alpha1.DisruptionPolicyStatus {
 	o := &v1alpha1.DisruptionPolicy{ObjectMeta: p.Object.ObjectMeta, Spec: p.Object.Spec}
 	o.Status.Conditions = slices.Clone(p.Object.Status.Conditions)
 	if p.Object.Spec.Breaker != nil {
@@ -32,7 +32,7 @@ func status(s *cluster.Snapshot, p *policies.State, now time.Time) v1alpha1.Disr
 	if opens := p.NextOpens(now); !opens.IsZero() {
 		o.Status.NextOpens = &metav1.Time{Time: opens}
 	}
-	conditions(o, p, now)
+	setConditions(o, p, now)
 	return o.Status
 }
 
@@ -54,7 +54,7 @@ func breaker(p *policies.State, now time.Time) *v1alpha1.BreakerStatus {
 	return out
 }
 
-func conditions(o *v1alpha1.DisruptionPolicy, p *policies.State, now time.Time) {
+func setConditions(o *v1alpha1.DisruptionPolicy, p *policies.State, now time.Time) {
 	if p.Wrong != "" {
 		condition.SetFalse(o, v1alpha1.PolicyValidationSucceeded, v1alpha1.ReasonInvalid, p.Wrong+"; until it is corrected no node of its pools is disrupted voluntarily", now)
 	} else {

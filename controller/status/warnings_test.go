@@ -1,4 +1,4 @@
-package remark_test
+package status
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/daemok/daemok/controller/remark"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe"
 )
@@ -27,7 +26,7 @@ func (w *world) Publish(e observe.Event)      { w.events = append(w.events, e) }
 func TestWhatIsNotUnderstoodIsReported(t *testing.T) {
 	var log bytes.Buffer
 	w := &world{warnings: []snapshot.Warning{{About: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web"}, Reason: "InvalidDoNotDisrupt", Text: `"1d" is no length`}}}
-	recorder := &remark.Recorder{Source: w, Events: w, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	recorder := &Warnings{Source: w, Reporter: Reporter{Events: w, Log: slog.New(slog.NewTextHandler(&log, nil))}}
 	look := func(want ...string) {
 		t.Helper()
 		log.Reset()

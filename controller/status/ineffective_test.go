@@ -1,4 +1,4 @@
-package idle_test
+package status
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/daemok/daemok/controller/idle"
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/observe"
@@ -24,7 +23,7 @@ type heard []string
 
 func (h *heard) Publish(e observe.Event) { *h = append(*h, e.Key+" "+e.Reason+" "+e.Message) }
 
-func store(add ...func(*runtime.Scheme) error) client.WithWatch {
+func storeWith(add ...func(*runtime.Scheme) error) client.WithWatch {
 	s := runtime.NewScheme()
 	for _, a := range add {
 		_ = a(s)
@@ -39,7 +38,7 @@ func store(add ...func(*runtime.Scheme) error) client.WithWatch {
 }
 
 func TestWhatDoesNothingYetSaysSo(t *testing.T) {
-	notInstalled := interceptor.NewClient(store(v1alpha1.AddToScheme, autoscalingv1beta1.AddToScheme), interceptor.Funcs{
+	notInstalled := interceptor.NewClient(storeWith(v1alpha1.AddToScheme, autoscalingv1beta1.AddToScheme), interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			if _, is := list.(*autoscalingv1beta1.CapacityBufferList); is {
 				return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "CapacityBuffer"}}
@@ -51,14 +50,14 @@ func TestWhatDoesNothingYetSaysSo(t *testing.T) {
 		live client.Reader
 		want []string // beginnings
 	}{
-		"both kinds":                  {store(v1alpha1.AddToScheme, autoscalingv1beta1.AddToScheme), []string{"NodeOverlay//cheaper NotInEffect spec: a NodeOverlay", "CapacityBuffer/shop/spare NotInEffect spec: a CapacityBuffer"}},
+		"both kinds":                  {storeWith(v1alpha1.AddToScheme, autoscalingv1beta1.AddToScheme), []string{"NodeOverlay//cheaper NotInEffect spec: a NodeOverlay", "CapacityBuffer/shop/spare NotInEffect spec: a CapacityBuffer"}},
 		"a kind that is not there":    {notInstalled, []string{"NodeOverlay//cheaper NotInEffect spec: a NodeOverlay"}},
-		"kinds that nobody registers": {store(), nil},
+		"kinds that nobody registers": {storeWith(), nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var events heard
-			if _, err := (&idle.Recorder{Live: tt.live, Events: &events}).Round(t.Context()); err != nil {
+			if _, err := (&Ineffective{Reporter{Live: tt.live, Events: &events}}).Round(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			same := slices.EqualFunc(events, tt.want, strings.HasPrefix)

@@ -1,16 +1,10 @@
-// Package shift follows zonal shifts and reports them to users.
-//
-// It promises that if AWS cannot be asked, a shift stays in effect until its announced end, and that a
-// refusal is reported once. The cloud adapter launches nothing in a zone that traffic is shifted away
-// from; no instance is terminated because of a shift.
-package shift
+package status
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -25,41 +19,38 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// checkEvery is how soon a shift counts.
-const checkEvery = 30 * time.Second
+// shiftsEvery is how soon a shift counts.
+const shiftsEvery = 30 * time.Second
 
-type publisher interface{ Publish(observe.Event) }
+// Shifts follows zonal shifts, and reports them on classes that have subnets in the zone. If AWS cannot be asked, a shift
+// stays in effect until its announced end; a refusal is reported once. The cloud adapter launches nothing in a zone that
+// traffic is shifted away from; no instance is terminated because of a shift.
+type Shifts struct {
+	Reporter
+	Cloud cloud.Shifts
+	Again func() // asks for a new plan
+	Older bool   // there are AWSNodeTemplates and Provisioners too
 
-// Watcher is the loop.
-type Watcher struct {
-	Store  client.Reader
-	Cloud  cloud.Shifts
-	Events publisher
-	Log    *slog.Logger
-	Again  func() // asks for a new plan
-	Now    func() time.Time
-	Older  bool // there are classes of the older API generation too
-
-	refused  string                       // why the cloud returns nothing, as it was reported last
-	reported map[interruptionMessage]bool // of shifts that go on
+	refused  string                 // why the cloud returns nothing, as it was reported last
+	reported map[reportedShift]bool // of shifts that go on
 
 	mu     sync.Mutex
 	shifts []cloud.Shift // by zone
 }
 
 // Shifted reports whether the zone of that ID is shifted away from, as far as was seen.
-func (w *Watcher) Shifted(zoneID string) bool {
+func (w *Shifts) Shifted(zoneID string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return in(w.shifts, zoneID)
+	return hasZone(w.shifts, zoneID)
 }
 
-func in(shifts []cloud.Shift, zoneID string) bool {
+func hasZone(shifts []cloud.Shift, zoneID string) bool {
 	return slices.ContainsFunc(shifts, func(s cloud.Shift) bool { return s.ZoneID == zoneID })
 }
 
 // Round checks once and returns when to check again.
-func (w *Watcher) Round(ctx context.Context) (time.Duration, error) {
+func (w *Shifts) Round(ctx context.Context) (time.Duration, error) {
 	now, err := w.Cloud.Shifts(ctx)
 	refused, ok := errors.AsType[*cloud.RefusedError](err)
 	switch {
@@ -68,43 +59,42 @@ func (w *Watcher) Round(ctx context.Context) (time.Duration, error) {
 		if now = nil; refused.Reason != cloud.ShiftsNotRegistered {
 			now = w.goingOn()
 		}
-		return checkEvery, w.follow(ctx, now)
+		return shiftsEvery, w.follow(ctx, now)
 	case err != nil:
-		return checkEvery, errors.Join(fmt.Errorf("ask which zones are shifted away from: %w", err), w.follow(ctx, w.goingOn()))
+		return shiftsEvery, errors.Join(fmt.Errorf("ask which zones are shifted away from: %w", err), w.follow(ctx, w.goingOn()))
 	}
 	w.refused = ""
-	return checkEvery, w.follow(ctx, now)
+	return shiftsEvery, w.follow(ctx, now)
 }
 
-func (w *Watcher) reportRefused(why *cloud.RefusedError) {
-	if w.refused != why.Cause {
-		w.refused = why.Cause
+func (w *Shifts) reportRefused(why *cloud.RefusedError) {
+	if becomes(&w.refused, why.Cause) {
 		w.Log.Warn("zonal shifts cannot be followed", "reason", why.Reason, "message", why.Cause)
 	}
 }
 
 // goingOn are the shifts seen last, as far as they are not over by what was said of them.
-func (w *Watcher) goingOn() []cloud.Shift {
+func (w *Shifts) goingOn() []cloud.Shift {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(w.shifts), func(s cloud.Shift) bool { return !s.EndsAt.IsZero() && !w.Now().Before(s.EndsAt) })
 }
 
 // follow takes over which shifts there are now, and says what is new.
-func (w *Watcher) follow(ctx context.Context, now []cloud.Shift) error {
+func (w *Shifts) follow(ctx context.Context, now []cloud.Shift) error {
 	w.mu.Lock()
 	before := w.shifts
 	w.shifts = now
 	w.mu.Unlock()
 	changed := false
 	for _, s := range now {
-		if !in(before, s.ZoneID) {
+		if !hasZone(before, s.ZoneID) {
 			changed = true
 			w.Log.Warn("a zone is shifted away from: nothing is launched there", "zone", s.ZoneID, "until", until(s))
 		}
 	}
 	for _, s := range before {
-		if !in(now, s.ZoneID) {
+		if !hasZone(now, s.ZoneID) {
 			changed = true
 			w.Log.Info("a zone is used again", "zone", s.ZoneID)
 		}
@@ -115,22 +105,22 @@ func (w *Watcher) follow(ctx context.Context, now []cloud.Shift) error {
 	return w.report(ctx, now)
 }
 
-// seen is a class, with the subnets that were found for it.
-type seen struct {
+// classSeen is a class, with the subnets that were found for it.
+type classSeen struct {
 	client.Object
 	kind    string
 	subnets []awsv1.Subnet
 }
 
 // classes are those that there are: by Kind, then as they are listed.
-func (w *Watcher) classes(ctx context.Context) (out []seen, err error) {
+func (w *Shifts) classes(ctx context.Context) (out []classSeen, err error) {
 	var classes awsv1.EC2NodeClassList
 	if err := w.Store.List(ctx, &classes); err != nil {
 		return nil, err
 	}
 	for i := range classes.Items {
 		c := &classes.Items[i]
-		out = append(out, seen{c, "EC2NodeClass", c.Status.Subnets})
+		out = append(out, classSeen{c, "EC2NodeClass", c.Status.Subnets})
 	}
 	if !w.Older {
 		return out, nil
@@ -142,24 +132,24 @@ func (w *Watcher) classes(ctx context.Context) (out []seen, err error) {
 	}
 	for i := range templates.Items {
 		t := &templates.Items[i]
-		out = append(out, seen{t, awsv1alpha1.Kind, t.Status.Subnets})
+		out = append(out, classSeen{t, awsv1alpha1.Kind, t.Status.Subnets})
 	}
 	for i := range provisioners.Items {
 		if p := &provisioners.Items[i]; p.Status.Provider != nil {
-			out = append(out, seen{p, "Provisioner", p.Status.Provider.Subnets})
+			out = append(out, classSeen{p, "Provisioner", p.Status.Provider.Subnets})
 		}
 	}
 	return out, nil
 }
 
-// interruptionMessage records that a shift was reported on a class.
-type interruptionMessage struct {
+// reportedShift records that a shift was reported on a class.
+type reportedShift struct {
 	class  types.UID
 	zoneID string
 }
 
 // report reports on each class the shifts of its zones, each once, whichever was there first, and their ends.
-func (w *Watcher) report(ctx context.Context, now []cloud.Shift) error {
+func (w *Shifts) report(ctx context.Context, now []cloud.Shift) error {
 	if len(now)+len(w.reported) == 0 {
 		return nil
 	}
@@ -167,16 +157,16 @@ func (w *Watcher) report(ctx context.Context, now []cloud.Shift) error {
 	if err != nil {
 		return fmt.Errorf("list classes to report zonal shifts: %w", err)
 	}
-	reported := map[interruptionMessage]bool{}
+	reported := map[reportedShift]bool{}
 	for _, c := range classes {
 		for _, s := range now {
-			of := interruptionMessage{c.GetUID(), s.ZoneID}
+			of := reportedShift{c.GetUID(), s.ZoneID}
 			if w.reported[of] || w.say(c, s.ZoneID, "ZonalShiftActive", fmt.Sprintf("work is shifted away from this zone, %s: instances are launched in others, and those that are there stay", until(s))) {
 				reported[of] = true
 			}
 		}
 		for of := range w.reported {
-			if of.class == c.GetUID() && !in(now, of.zoneID) {
+			if of.class == c.GetUID() && !hasZone(now, of.zoneID) {
 				w.say(c, of.zoneID, "ZonalShiftCleared", "work is no longer shifted away from this zone: instances are launched there again")
 			}
 		}
@@ -194,7 +184,7 @@ func until(s cloud.Shift) string {
 }
 
 // say reports a shift on a class that has subnets in the zone; false: it has none.
-func (w *Watcher) say(c seen, zoneID, reason, text string) bool {
+func (w *Shifts) say(c classSeen, zoneID, reason, text string) bool {
 	at := slices.IndexFunc(c.subnets, func(n awsv1.Subnet) bool { return n.ZoneID == zoneID })
 	if at < 0 {
 		return false

@@ -1,4 +1,4 @@
-package reserved
+package status
 
 import (
 	"context"
@@ -53,9 +53,9 @@ func TestAInstanceThatLeftItsReservationIsOnDemand(t *testing.T) {
 			claim.Status.ProviderID = "aws:///a/i-1"
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "ip-1", Labels: maps.Clone(reserved)}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1"}}
 			store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(claim, node).WithStatusSubresource(claim).Build()
-			s := &Syncer{Store: store, Instances: tt.instances, Log: slog.New(slog.DiscardHandler)}
+			s := &Reservations{Reporter{Store: store, Log: slog.New(slog.DiscardHandler)}, tt.instances}
 			for range 2 {
-				if again, err := s.Round(t.Context()); err != nil || again != checkEvery {
+				if again, err := s.Round(t.Context()); err != nil || again != reservationsEvery {
 					t.Fatalf("Round = %v, %v", again, err)
 				}
 			}

@@ -1,0 +1,48 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+)
+
+// ineffectiveEvery is how often kinds without effect are listed.
+const ineffectiveEvery = 30 * time.Second
+
+// Ineffective reports objects that are accepted but have no effect yet.
+type Ineffective struct{ Reporter }
+
+// Round lists them once, and returns when to list again.
+func (r *Ineffective) Round(ctx context.Context) (time.Duration, error) {
+	return ineffectiveEvery, errors.Join(
+		r.report(ctx, "NodeOverlay", &v1alpha1.NodeOverlayList{}, "prices and capacities of instance types stay as they are"),
+		r.report(ctx, "CapacityBuffer", &autoscalingv1beta1.CapacityBufferList{}, "no room is kept free"))
+}
+
+// report reports objects of a kind, and what their spec does not do.
+func (r *Ineffective) report(ctx context.Context, kind string, list client.ObjectList, lacks string) error {
+	err := r.Live.List(ctx, list)
+	if meta.IsNoMatchError(err) || runtime.IsNotRegisteredError(err) {
+		return nil // not installed
+	}
+	if err != nil {
+		return fmt.Errorf("list objects of kind %s: %w", kind, err)
+	}
+	return meta.EachListItem(list, func(o runtime.Object) error {
+		named, err := meta.Accessor(o)
+		if err != nil {
+			return fmt.Errorf("name an object of kind %s: %w", kind, err)
+		}
+		r.warn(o, kind+"/"+named.GetNamespace()+"/"+named.GetName(), "NotInEffect",
+			fmt.Sprintf("spec: a %s is accepted and does nothing yet: %s; docs/status.md says what works", kind, lacks))
+		return nil
+	})
+}
