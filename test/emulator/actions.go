@@ -1,62 +1,49 @@
 package emulator
 
-import "github.com/daemok/daemok/test/emulator/world"
+import (
+	"maps"
 
-func ec2Actions() map[string]action {
+	"github.com/daemok/daemok/test/emulator/world"
+)
+
+func computeActions() map[string]action {
 	return map[string]action{
-		"CopyImage":                   {Serve: copyImage, Effects: true},
-		"CreateFleet":                 {Serve: createFleet, Effects: true, Needs: needsOfFleet},
-		"CreateLaunchTemplate":        {Serve: createLaunchTemplate, Effects: true, Needs: needsOfTemplate},
-		"CreateLaunchTemplateVersion": {Serve: createLaunchTemplateVersion, Effects: true},
-		"CreatePlacementGroup":        {Serve: createPlacementGroup, Effects: true},
-		"CreateSecurityGroup":         {Serve: createSecurityGroup, Effects: true},
-		"CreateSubnet":                {Serve: createSubnet, Effects: true},
-		"CreateTags":                  {Serve: createTags, Effects: true, Needs: needsOnTagged},
-		"CreateVpc":                   {Serve: createVPC, Effects: true},
-		"DeleteLaunchTemplate":        {Serve: deleteLaunchTemplate, Effects: true, Needs: needsOnTemplate},
-		"DeletePlacementGroup":        {Serve: deletePlacementGroup, Effects: true},
-		"DeleteSecurityGroup":         {Serve: deleteSecurityGroup, Effects: true},
-		"DeleteSubnet":                {Serve: deleteSubnet, Effects: true},
-		"DeleteTags":                  {Serve: deleteTags, Effects: true, Needs: needsOnTagged},
-		"DeleteVpc":                   {Serve: deleteVPC, Effects: true},
-		"DeregisterImage":             {Serve: deregisterImage, Effects: true},
-		"DisableImageDeprecation":     {Serve: deprecateImage, Effects: true},
-		"EnableImageDeprecation":      {Serve: deprecateImage, Effects: true},
-		"ModifyLaunchTemplate":        {Serve: modifyLaunchTemplate, Effects: true},
-		"ModifySubnetAttribute":       {Serve: modifySubnetAttribute, Effects: true},
-		"StartInstances":              {Serve: startInstances, Effects: true, Needs: needsOnInstances},
-		"CancelCapacityReservation":   {Serve: cancelCapacityReservation, Effects: true},
-		"CreateCapacityReservation":   {Serve: createCapacityReservation, Effects: true},
-		"ModifyCapacityReservation":   {Serve: modifyCapacityReservation, Effects: true},
-
+		"CancelCapacityReservation":                        {Serve: cancelCapacityReservation, Effects: true},
+		"CreateCapacityReservation":                        {Serve: createCapacityReservation, Effects: true},
 		"CreateInterruptibleCapacityReservationAllocation": {Serve: createAllocation, Effects: true},
+		"CreateNetworkInterface":                           {Serve: createNetworkInterface, Effects: true},
+		"CreatePlacementGroup":                             {Serve: createPlacementGroup, Effects: true},
+		"CreateTags":                                       {Serve: createTags, Effects: true, Needs: needsOnTagged},
+		"DeleteNetworkInterface":                           {Serve: deleteNetworkInterface, Effects: true},
+		"DeletePlacementGroup":                             {Serve: deletePlacementGroup, Effects: true},
+		"DeleteTags":                                       {Serve: deleteTags, Effects: true, Needs: needsOnTagged},
+		"DeleteVolume":                                     {Serve: deleteVolume, Effects: true},
+		"DescribeCapacityReservations":                     {Serve: describeCapacityReservations},
+		"DescribeInstanceAttribute":                        {Serve: describeInstanceAttribute},
+		"DescribeInstanceStatus":                           {Serve: describeInstanceStatus},
+		"DescribeInstances":                                {Serve: describeInstances},
+		"DescribeNetworkInterfaces":                        {Serve: describeNetworkInterfaces},
+		"DescribePlacementGroups":                          {Serve: describePlacementGroups},
+		"DescribeSpotInstanceRequests":                     {Serve: describeSpotInstanceRequests},
+		"DescribeTags":                                     {Serve: describeTags},
+		"DescribeVolumes":                                  {Serve: describeVolumes},
+		"ModifyCapacityReservation":                        {Serve: modifyCapacityReservation, Effects: true},
+		"RunInstances":                                     {Serve: runInstances, Effects: true, Needs: world.NeedsNothing[*call]},
+		"StartInstances":                                   {Serve: startInstances, Effects: true, Needs: needsOnInstances},
+		"StopInstances":                                    {Serve: stopInstances, Effects: true, Needs: needsOnInstances},
+		"TerminateInstances":                               {Serve: terminateInstances, Effects: true, Needs: needsOnInstances},
 		"UpdateInterruptibleCapacityReservationAllocation": {Serve: updateAllocation, Effects: true},
-
-		"DescribeAvailabilityZones":      {Serve: describeAvailabilityZones},
-		"DescribeCapacityReservations":   {Serve: describeCapacityReservations},
-		"DescribeImages":                 {Serve: describeImages},
-		"DescribeInstanceAttribute":      {Serve: describeInstanceAttribute},
-		"DescribeInstances":              {Serve: describeInstances},
-		"DescribeInstanceStatus":         {Serve: describeInstanceStatus},
-		"DescribeInstanceTypeOfferings":  {Serve: describeInstanceTypeOfferings},
-		"DescribeInstanceTypes":          {Serve: describeInstanceTypes},
-		"DescribeLaunchTemplates":        {Serve: describeLaunchTemplates},
-		"DescribeLaunchTemplateVersions": {Serve: describeLaunchTemplateVersions},
-		"DescribeNetworkInterfaces":      {Serve: describeNetworkInterfaces},
-		"DescribePlacementGroups":        {Serve: describePlacementGroups},
-		"DescribeRegions":                {Serve: describeRegions},
-		"DescribeSecurityGroups":         {Serve: describeSecurityGroups},
-		"DescribeSpotInstanceRequests":   {Serve: describeSpotInstanceRequests},
-		"DescribeSpotPriceHistory":       {Serve: describeSpotPriceHistory},
-		"DescribeSubnets":                {Serve: describeSubnets},
-		"DescribeTags":                   {Serve: describeTags},
-		"CreateNetworkInterface":         {Serve: createNetworkInterface, Effects: true},
-		"DeleteNetworkInterface":         {Serve: deleteNetworkInterface, Effects: true},
-		"DeleteVolume":                   {Serve: deleteVolume, Effects: true},
-		"DescribeVolumes":                {Serve: describeVolumes},
-		"DescribeVpcs":                   {Serve: describeVPCs},
-		"RunInstances":                   {Serve: runInstances, Effects: true, Needs: world.NeedsNothing[*call]},
-		"StopInstances":                  {Serve: stopInstances, Effects: true, Needs: needsOnInstances},
-		"TerminateInstances":             {Serve: terminateInstances, Effects: true, Needs: needsOnInstances},
 	}
+}
+
+func fleetActions() map[string]action {
+	return map[string]action{
+		"CreateFleet": {Serve: createFleet, Effects: true, Needs: needsOfFleet},
+	}
+}
+
+func allActions() map[string]action {
+	all := computeActions()
+	maps.Copy(all, fleetActions())
+	return all
 }

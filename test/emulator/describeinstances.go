@@ -7,6 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/catalogue"
+	"github.com/daemok/daemok/test/emulator/ec2/image"
+	"github.com/daemok/daemok/test/emulator/ec2/network"
+	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
@@ -19,48 +23,48 @@ type reservationXML struct {
 }
 
 type instanceXML struct {
-	LaunchIndex         int              `xml:"amiLaunchIndex"`
-	Arch                string           `xml:"architecture"`
-	Devices             []deviceStateXML `xml:"blockDeviceMapping>item"`
-	CapacityReservation string           `xml:"capacityReservationId,omitempty"`
-	ReservationSpec     *reservationSpec `xml:"capacityReservationSpecification"`
-	ClientToken         string           `xml:"clientToken"`
-	CPU                 *cpuOptions      `xml:"cpuOptions"`
-	EBS                 bool             `xml:"ebsOptimized"`
-	ENA                 bool             `xml:"enaSupport"`
-	Enclave             enclaveOptions   `xml:"enclaveOptions"`
-	Hypervisor          string           `xml:"hypervisor"`
-	Profile             *profileIDXML    `xml:"iamInstanceProfile"`
-	ImageID             string           `xml:"imageId"`
-	ID                  string           `xml:"instanceId"`
-	Lifecycle           string           `xml:"instanceLifecycle,omitempty"`
-	Type                string           `xml:"instanceType"`
-	KeyName             string           `xml:"keyName,omitempty"`
-	LaunchedAt          time.Time        `xml:"launchTime"`
-	Metadata            *metadataOptions `xml:"metadataOptions"`
-	Monitoring          stateNameXML     `xml:"monitoring"`
-	Interfaces          []eniXML         `xml:"networkInterfaceSet>item"`
-	Placement           placementXML     `xml:"placement"`
-	Platform            string           `xml:"platform,omitempty"`
-	Details             string           `xml:"platformDetails"`
-	PrivateDNS          string           `xml:"privateDnsName"`
-	DNSOptions          hostnameXML      `xml:"privateDnsNameOptions"`
-	PrivateIP           string           `xml:"privateIpAddress,omitempty"`
-	PublicDNS           string           `xml:"dnsName"`
-	PublicIP            string           `xml:"ipAddress,omitempty"`
-	RootDevice          string           `xml:"rootDeviceName"`
-	RootType            string           `xml:"rootDeviceType"`
-	Groups              []groupRefXML    `xml:"groupSet>item"`
-	Checked             bool             `xml:"sourceDestCheck"`
-	SpotRequest         string           `xml:"spotInstanceRequestId,omitempty"`
-	State               stateXML         `xml:"instanceState"`
-	StateReason         *reasonXML       `xml:"stateReason"`
-	Reason              string           `xml:"reason"`
-	SubnetID            string           `xml:"subnetId,omitempty"`
-	Tags                world.Tags       `xml:"tagSet>item"`
-	Usage               string           `xml:"usageOperation"`
-	Virt                string           `xml:"virtualizationType"`
-	VPC                 string           `xml:"vpcId,omitempty"`
+	LaunchIndex         int                       `xml:"amiLaunchIndex"`
+	Arch                string                    `xml:"architecture"`
+	Devices             []deviceStateXML          `xml:"blockDeviceMapping>item"`
+	CapacityReservation string                    `xml:"capacityReservationId,omitempty"`
+	ReservationSpec     *template.ReservationSpec `xml:"capacityReservationSpecification"`
+	ClientToken         string                    `xml:"clientToken"`
+	CPU                 *template.CPUOptions      `xml:"cpuOptions"`
+	EBS                 bool                      `xml:"ebsOptimized"`
+	ENA                 bool                      `xml:"enaSupport"`
+	Enclave             template.EnclaveOptions   `xml:"enclaveOptions"`
+	Hypervisor          string                    `xml:"hypervisor"`
+	Profile             *profileIDXML             `xml:"iamInstanceProfile"`
+	ImageID             string                    `xml:"imageId"`
+	ID                  string                    `xml:"instanceId"`
+	Lifecycle           string                    `xml:"instanceLifecycle,omitempty"`
+	Type                string                    `xml:"instanceType"`
+	KeyName             string                    `xml:"keyName,omitempty"`
+	LaunchedAt          time.Time                 `xml:"launchTime"`
+	Metadata            *template.MetadataOptions `xml:"metadataOptions"`
+	Monitoring          stateNameXML              `xml:"monitoring"`
+	Interfaces          []eniXML                  `xml:"networkInterfaceSet>item"`
+	Placement           placementXML              `xml:"placement"`
+	Platform            string                    `xml:"platform,omitempty"`
+	Details             string                    `xml:"platformDetails"`
+	PrivateDNS          string                    `xml:"privateDnsName"`
+	DNSOptions          network.HostnameXML       `xml:"privateDnsNameOptions"`
+	PrivateIP           string                    `xml:"privateIpAddress,omitempty"`
+	PublicDNS           string                    `xml:"dnsName"`
+	PublicIP            string                    `xml:"ipAddress,omitempty"`
+	RootDevice          string                    `xml:"rootDeviceName"`
+	RootType            string                    `xml:"rootDeviceType"`
+	Groups              []groupRefXML             `xml:"groupSet>item"`
+	Checked             bool                      `xml:"sourceDestCheck"`
+	SpotRequest         string                    `xml:"spotInstanceRequestId,omitempty"`
+	State               stateXML                  `xml:"instanceState"`
+	StateReason         *reasonXML                `xml:"stateReason"`
+	Reason              string                    `xml:"reason"`
+	SubnetID            string                    `xml:"subnetId,omitempty"`
+	Tags                world.Tags                `xml:"tagSet>item"`
+	Usage               string                    `xml:"usageOperation"`
+	Virt                string                    `xml:"virtualizationType"`
+	VPC                 string                    `xml:"vpcId,omitempty"`
 }
 
 type profileIDXML struct {
@@ -126,17 +130,17 @@ func (s *Server) instanceAnswers(all []live) []instanceXML {
 // instanceAnswer is the record as DescribeInstances shows it. A terminated
 // instance has lost its network and its devices.
 func (s *Server) instanceAnswer(l live) instanceXML {
-	img, err := s.image(l.Data.ImageID)
+	img, err := s.Image(l.Data.ImageID)
 	if err != nil {
-		img = &image{ID: l.Data.ImageID}
+		img = &image.Image{ID: l.Data.ImageID}
 	}
-	shown := imageAnswer(img)
+	shown := image.ImageAnswer(img)
 	x := instanceXML{
 		LaunchIndex: l.LaunchIndex, Arch: img.Architecture, ClientToken: l.ClientToken, CPU: s.cpuAnswer(l),
 		EBS: l.Data.EBSOptimized != nil && *l.Data.EBSOptimized, ENA: true, Hypervisor: "xen", ImageID: img.ID, ID: l.ID,
-		Lifecycle: l.lifecycle(), Type: l.Type, KeyName: l.Data.KeyName, LaunchedAt: l.LaunchedAt, Metadata: metadataAnswer(l.Data.Metadata),
+		Lifecycle: l.lifecycle(), Type: l.Type, KeyName: l.Data.KeyName, LaunchedAt: l.LaunchedAt, Metadata: template.MetadataAnswer(l.Data.Metadata),
 		Monitoring: stateNameXML{"disabled"}, Placement: placementAnswer(l), Platform: shown.Platform, Details: shown.Details,
-		DNSOptions: l.Data.Hostnames.answer(), RootDevice: img.RootDevice, RootType: "ebs", Checked: true, SpotRequest: l.SpotRequest,
+		DNSOptions: l.Data.Hostnames.Answer(), RootDevice: img.RootDevice, RootType: "ebs", Checked: true, SpotRequest: l.SpotRequest,
 		State: stateAnswer(l.state), Tags: l.Tags, Usage: shown.Usage, Virt: "hvm",
 	}
 	if l.Data.Enclave != nil {
@@ -154,14 +158,14 @@ func (s *Server) instanceAnswer(l live) instanceXML {
 		return x
 	}
 	x.PrivateIP, x.PrivateDNS, x.PublicIP = l.Address, s.privateName(l.instance), l.PublicIP
-	x.SubnetID, x.VPC, x.Groups, x.Interfaces = l.Subnet, s.vpcOf(l.Subnet), s.groupRefs(l.Groups), s.interfacesAnswer(l)
+	x.SubnetID, x.VPC, x.Groups, x.Interfaces = l.Subnet, s.VPCOf(l.Subnet), s.groupRefs(l.Groups), s.interfacesAnswer(l)
 	for _, v := range l.Volumes {
 		x.Devices = append(x.Devices, deviceStateXML{v.Device, ebsUsedXML{l.LaunchedAt, v.DeleteOnTermination, "attached", v.ID}})
 	}
 	return x
 }
 
-func (s *Server) cpuAnswer(l live) *cpuOptions {
+func (s *Server) cpuAnswer(l live) *template.CPUOptions {
 	if l.Data.CPU != nil && l.Data.CPU.Cores > 0 {
 		return l.Data.CPU
 	}
@@ -169,24 +173,12 @@ func (s *Server) cpuAnswer(l live) *cpuOptions {
 	if !known {
 		return l.Data.CPU
 	}
-	v := vcpuAnswer(t)
-	x := &cpuOptions{Cores: v.Cores, ThreadsPerCore: v.Threads}
+	v := catalogue.VCPUAnswer(t)
+	x := &template.CPUOptions{Cores: v.Cores, ThreadsPerCore: v.Threads}
 	if l.Data.CPU != nil {
 		x.Nested, x.SEVSNP = l.Data.CPU.Nested, l.Data.CPU.SEVSNP
 	}
 	return x
-}
-
-func metadataAnswer(m *metadataOptions) *metadataOptions {
-	x := metadataOptions{State: "applied", Endpoint: "enabled", IPv6: "disabled", HopLimit: 2, Tokens: "required", InstanceTags: "disabled"}
-	if m != nil {
-		world.Pick(&x.Endpoint, m.Endpoint)
-		world.Pick(&x.IPv6, m.IPv6)
-		world.Pick(&x.HopLimit, m.HopLimit)
-		world.Pick(&x.Tokens, m.Tokens)
-		world.Pick(&x.InstanceTags, m.InstanceTags)
-	}
-	return &x
 }
 
 func placementAnswer(l live) placementXML {
@@ -226,7 +218,7 @@ func (s *Server) groupRefs(ids []string) []groupRefXML {
 	var refs []groupRefXML
 	for _, id := range ids {
 		ref := groupRefXML{ID: id}
-		if g, err := s.group(id); err == nil {
+		if g, err := s.Group(id); err == nil {
 			ref.Name = g.Name
 		}
 		refs = append(refs, ref)

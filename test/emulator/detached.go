@@ -27,11 +27,11 @@ func createNetworkInterface(c *call) (any, error) {
 	if id == "" {
 		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter subnetId")
 	}
-	sub, err := st.subnet(id)
+	sub, err := st.Subnet(id)
 	if err != nil {
 		return nil, err
 	}
-	if sub.free() <= 0 {
+	if sub.Free() <= 0 {
 		return nil, wire.Errorf("InsufficientFreeAddressesInSubnet", "The specified subnet does not have enough free addresses to satisfy the request.")
 	}
 	if err := c.Commit(); err != nil {
@@ -39,7 +39,7 @@ func createNetworkInterface(c *call) (any, error) {
 	}
 	n := &detachedInterface{Subnet: sub.ID, Zone: sub.Zone, Description: c.Params.String("Description")}
 	n.ID, n.Type, n.Groups, n.Tags = st.NewID("eni"), "interface", c.Params.Strings("SecurityGroupId"), world.TagsFor(specs, "network-interface")
-	if a, ok := sub.take(n.ID); ok {
+	if a, ok := sub.Take(n.ID); ok {
 		n.Address = a.String()
 	}
 	if st.Interfaces == nil {
@@ -67,8 +67,8 @@ func deleteNetworkInterface(c *call) (any, error) {
 		return nil, err
 	}
 	delete(st.Interfaces, id)
-	if sub, err := st.subnet(n.Subnet); err == nil {
-		sub.release(id)
+	if sub, err := st.Subnet(n.Subnet); err == nil {
+		sub.Release(id)
 	}
 	return struct {
 		Done bool `xml:"return"`
@@ -77,9 +77,9 @@ func deleteNetworkInterface(c *call) (any, error) {
 
 func (s *Server) detachedAnswer(n *detachedInterface) eniXML {
 	return eniXML{
-		Groups: s.groupRefs(n.Groups), Type: n.Type, ID: n.ID, OwnerID: s.Settings.ID, Description: n.Description, DNS: s.privateDNS(n.Address),
-		Address: n.Address, Addresses: []addressXML{{true, s.privateDNS(n.Address), n.Address}}, Checked: true, Status: "available",
-		SubnetID: n.Subnet, VPC: s.vpcOf(n.Subnet), Zone: n.Zone.Name, ZoneID: n.Zone.ID, Tags: n.Tags,
+		Groups: s.groupRefs(n.Groups), Type: n.Type, ID: n.ID, OwnerID: s.Settings.ID, Description: n.Description, DNS: s.PrivateDNS(n.Address),
+		Address: n.Address, Addresses: []addressXML{{true, s.PrivateDNS(n.Address), n.Address}}, Checked: true, Status: "available",
+		SubnetID: n.Subnet, VPC: s.VPCOf(n.Subnet), Zone: n.Zone.Name, ZoneID: n.Zone.ID, Tags: n.Tags,
 	}
 }
 

@@ -4,30 +4,31 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/world"
 )
 
 type eniXML struct {
-	Attachment  *attachmentXML `xml:"attachment"`
-	Association *publicXML     `xml:"association"`
-	Description string         `xml:"description"`
-	Groups      []groupRefXML  `xml:"groupSet>item"`
-	Type        string         `xml:"interfaceType"`
-	MAC         string         `xml:"macAddress,omitempty"`
-	ID          string         `xml:"networkInterfaceId"`
-	OwnerID     string         `xml:"ownerId"`
-	DNS         string         `xml:"privateDnsName,omitempty"`
-	Address     string         `xml:"privateIpAddress,omitempty"`
-	Addresses   []addressXML   `xml:"privateIpAddressesSet>item"`
-	Checked     bool           `xml:"sourceDestCheck"`
-	Status      string         `xml:"status"`
-	SubnetID    string         `xml:"subnetId"`
-	VPC         string         `xml:"vpcId"`
-	Tracking    *tracking      `xml:"connectionTrackingConfiguration"`
-	Prefixes    []prefixXML    `xml:"ipv4PrefixSet>item"`
-	Zone        string         `xml:"availabilityZone,omitempty"`
-	ZoneID      string         `xml:"availabilityZoneId,omitempty"`
-	Tags        world.Tags     `xml:"tagSet>item"`
+	Attachment  *attachmentXML     `xml:"attachment"`
+	Association *publicXML         `xml:"association"`
+	Description string             `xml:"description"`
+	Groups      []groupRefXML      `xml:"groupSet>item"`
+	Type        string             `xml:"interfaceType"`
+	MAC         string             `xml:"macAddress,omitempty"`
+	ID          string             `xml:"networkInterfaceId"`
+	OwnerID     string             `xml:"ownerId"`
+	DNS         string             `xml:"privateDnsName,omitempty"`
+	Address     string             `xml:"privateIpAddress,omitempty"`
+	Addresses   []addressXML       `xml:"privateIpAddressesSet>item"`
+	Checked     bool               `xml:"sourceDestCheck"`
+	Status      string             `xml:"status"`
+	SubnetID    string             `xml:"subnetId"`
+	VPC         string             `xml:"vpcId"`
+	Tracking    *template.Tracking `xml:"connectionTrackingConfiguration"`
+	Prefixes    []prefixXML        `xml:"ipv4PrefixSet>item"`
+	Zone        string             `xml:"availabilityZone,omitempty"`
+	ZoneID      string             `xml:"availabilityZoneId,omitempty"`
+	Tags        world.Tags         `xml:"tagSet>item"`
 }
 
 type publicXML struct {
@@ -62,8 +63,8 @@ func (s *Server) interfacesAnswer(l live) []eniXML {
 	for _, n := range l.Interfaces {
 		x := eniXML{
 			Attachment: &attachmentXML{ID: n.Attachment, At: l.LaunchedAt, DeleteOnTermination: true, DeviceIndex: n.DeviceIndex, Card: n.Card, Status: "attached"},
-			Groups:     s.groupRefs(n.Groups), Type: n.Type, MAC: n.MAC, ID: n.ID, OwnerID: s.Settings.ID, DNS: s.privateDNS(n.Address),
-			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.vpcOf(l.Subnet), Description: n.Description, Tracking: n.Tracking,
+			Groups:     s.groupRefs(n.Groups), Type: n.Type, MAC: n.MAC, ID: n.ID, OwnerID: s.Settings.ID, DNS: s.PrivateDNS(n.Address),
+			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.VPCOf(l.Subnet), Description: n.Description, Tracking: n.Tracking,
 		}
 		if n.Address == l.Address {
 			x.DNS = s.privateName(l.instance)
@@ -72,7 +73,7 @@ func (s *Server) interfacesAnswer(l live) []eniXML {
 			x.Addresses = []addressXML{{true, x.DNS, n.Address}}
 		}
 		for _, further := range n.Secondary {
-			x.Addresses = append(x.Addresses, addressXML{false, s.privateDNS(further), further})
+			x.Addresses = append(x.Addresses, addressXML{false, s.PrivateDNS(further), further})
 		}
 		for _, block := range n.Prefixes {
 			x.Prefixes = append(x.Prefixes, prefixXML{block})

@@ -120,7 +120,7 @@ func (s *Server) run(c *world.Call, entry world.Action) (any, error) {
 	}
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	s.publishDue(c.At)
+	s.PublishDue(c.At)
 	return entry.Serve(c)
 }
 

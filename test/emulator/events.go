@@ -40,7 +40,7 @@ func (s *Server) announce(e market.Event) {
 func (s *Server) warnReserved(body *world.Event, i *instance, ends time.Time) {
 	body.DetailType = world.DetailReservation
 	body.Detail["instance-action"], body.Detail["instance-termination-time"] = "terminate", ends.UTC().Format(time.RFC3339)
-	if i.Data.market() == reservationBlock {
+	if i.Data.ReservedMarket() == reservationBlock {
 		body.Detail["availability-zone-id"], body.Detail["instance-lifecycle"] = i.Zone.ID, reservationBlock
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
@@ -203,7 +204,7 @@ func (s *Server) fleetChoices(c *call, r fleetRequest) ([]fleetChoice, error) {
 	var choices []fleetChoice
 	for _, config := range r.configs {
 		spec := config.At("LaunchTemplateSpecification")
-		t, v, err := s.usableTemplate(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName"), spec.String("Version"), c.At)
+		t, v, err := s.UsableTemplate(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName"), spec.String("Version"), c.At)
 		if err != nil {
 			return nil, err
 		}
@@ -222,8 +223,8 @@ func (s *Server) fleetChoices(c *call, r fleetRequest) ([]fleetChoice, error) {
 	return choices, nil
 }
 
-func (s *Server) fleetChoice(c *call, r fleetRequest, t *template, v templateVersion, o *wire.Node) (fleetChoice, error) {
-	over, err := readLaunchData(o)
+func (s *Server) fleetChoice(c *call, r fleetRequest, t *template.Template, v template.TemplateVersion, o *wire.Node) (fleetChoice, error) {
+	over, err := template.ReadLaunchData(o)
 	if err != nil {
 		return fleetChoice{}, err
 	}
@@ -231,7 +232,7 @@ func (s *Server) fleetChoice(c *call, r fleetRequest, t *template, v templateVer
 		Template:  templateRef{ID: t.ID, Version: strconv.Itoa(v.Number)},
 		Overrides: overrideXML{Zone: over.Zone, ImageID: over.ImageID, Type: over.InstanceType, MaxPrice: over.MaxPrice, SubnetID: over.SubnetID},
 	}}
-	l, err := s.resolve(v.Data.under(over), r.spot, c.At)
+	l, err := s.resolve(v.Data.Under(over), r.spot, c.At)
 	if err != nil {
 		choice.err = world.AsError(err)
 		return choice, nil
@@ -362,7 +363,7 @@ func (s *Server) allocate(r fleetRequest, choices []fleetChoice, now time.Time) 
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.second, b.second), cmp.Compare(a.kind.Name, b.kind.Name),
-			cmp.Compare(a.subnet.Zone.Name, b.subnet.Zone.Name), cmp.Compare(b.subnet.free(), a.subnet.free()), cmp.Compare(a.subnet.ID, b.subnet.ID))
+			cmp.Compare(a.subnet.Zone.Name, b.subnet.Zone.Name), cmp.Compare(b.subnet.Free(), a.subnet.Free()), cmp.Compare(a.subnet.ID, b.subnet.ID))
 	})
 	ordered := make([]fleetChoice, 0, len(all))
 	for _, a := range all {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/network"
+	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
@@ -35,7 +37,7 @@ type instance struct {
 	Profile       string // name; empty without
 	ProfileARN    string
 	ProfileID     string
-	Data          launchData // everything resolved
+	Data          template.LaunchData // everything resolved
 	Volumes       []volume
 	Interfaces    []netInterface
 	Tags          world.Tags
@@ -63,7 +65,7 @@ type netInterface struct {
 	DeviceIndex, Card                  int
 	Secondary                          []string // addresses beside the first
 	Prefixes                           []string // blocks of 16 addresses each
-	Tracking                           *tracking
+	Tracking                           *template.Tracking
 	Groups                             []string
 	Tags                               world.Tags
 }
@@ -93,7 +95,7 @@ func (i *instance) lifecycle() string {
 	if i.Spot {
 		return "spot"
 	}
-	return i.Data.market()
+	return i.Data.ReservedMarket()
 }
 
 // live is a record with its instance's life at a moment.
@@ -178,4 +180,18 @@ func (s *Server) Visible(now time.Time) (all []world.Instance) {
 		all = append(all, s.outside(l))
 	}
 	return all
+}
+
+// privateName is the name that an instance has inside its network, and that its node is called by; empty where it has
+// no address.
+func (s *Server) privateName(i *instance) string {
+	if i.Address != "" && i.Data.Hostnames.Answer().Kind == network.HostnameResource {
+		return i.ID + s.Domain()
+	}
+	return s.PrivateDNS(i.Address)
+}
+
+// InGroup reports whether a security group has instances that are not gone. The lock is held.
+func (s *Server) InGroup(group string, now time.Time) bool {
+	return slices.ContainsFunc(s.visible(now), func(l live) bool { return !l.gone() && slices.Contains(l.Groups, group) })
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/network"
+	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/world"
 )
 
@@ -12,7 +14,7 @@ func (s *Server) shownFields() world.Fields[live] {
 	of := func(f func(instanceXML) string) func(live) []string {
 		return func(l live) []string { return world.UnlessEmpty(f(s.instanceAnswer(l))) }
 	}
-	metadata := func(f func(metadataOptions) string) func(live) []string {
+	metadata := func(f func(template.MetadataOptions) string) func(live) []string {
 		return of(func(x instanceXML) string { return f(*x.Metadata) })
 	}
 	return world.Fields[live]{
@@ -38,13 +40,13 @@ func (s *Server) shownFields() world.Fields[live] {
 		"virtualization-type":            of(func(x instanceXML) string { return x.Virt }),
 		"instance.group-name":            func(l live) []string { return namesOf(s.instanceAnswer(l).Groups) },
 
-		"metadata-options.http-endpoint":               metadata(func(m metadataOptions) string { return m.Endpoint }),
-		"metadata-options.http-protocol-ipv6":          metadata(func(m metadataOptions) string { return m.IPv6 }),
-		"metadata-options.http-put-response-hop-limit": metadata(func(m metadataOptions) string { return strconv.Itoa(m.HopLimit) }),
-		"metadata-options.http-tokens":                 metadata(func(m metadataOptions) string { return m.Tokens }),
-		"metadata-options.instance-metadata-tags":      metadata(func(m metadataOptions) string { return m.InstanceTags }),
-		"metadata-options.state":                       metadata(func(m metadataOptions) string { return m.State }),
-	}.With(hostnameFields("private-dns-name-options", func(l live) hostnameXML { return l.Data.Hostnames.answer() })).With(s.heldVolumeFields()).With(s.heldInterfaceFields())
+		"metadata-options.http-endpoint":               metadata(func(m template.MetadataOptions) string { return m.Endpoint }),
+		"metadata-options.http-protocol-ipv6":          metadata(func(m template.MetadataOptions) string { return m.IPv6 }),
+		"metadata-options.http-put-response-hop-limit": metadata(func(m template.MetadataOptions) string { return strconv.Itoa(m.HopLimit) }),
+		"metadata-options.http-tokens":                 metadata(func(m template.MetadataOptions) string { return m.Tokens }),
+		"metadata-options.instance-metadata-tags":      metadata(func(m template.MetadataOptions) string { return m.InstanceTags }),
+		"metadata-options.state":                       metadata(func(m template.MetadataOptions) string { return m.State }),
+	}.With(network.HostnameFields("private-dns-name-options", func(l live) network.HostnameXML { return l.Data.Hostnames.Answer() })).With(s.heldVolumeFields()).With(s.heldInterfaceFields())
 }
 
 // heldVolumeFields are about the volumes that an instance holds.

@@ -222,3 +222,12 @@ func changeInstances(c *call, may func(live) error, do func(id string)) (any, er
 	}
 	return answer, nil
 }
+
+func startInstances(c *call) (any, error) {
+	return changeInstances(c, func(l live) error {
+		if !slices.Contains([]market.State{market.Stopped, market.Running, market.Pending}, l.state) {
+			return wire.Errorf("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be started.", l.ID)
+		}
+		return nil
+	}, func(id string) { c.server.Market().Start(id) })
+}

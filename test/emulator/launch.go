@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
+	"github.com/daemok/daemok/test/emulator/ec2/image"
+	"github.com/daemok/daemok/test/emulator/ec2/network"
+	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/identity"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
@@ -17,16 +20,16 @@ import (
 
 // launch is a resolved preference for instances of one type in one subnet.
 type launch struct {
-	data        launchData
+	data        template.LaunchData
 	kind        *ec2data.Type
-	subnet      *subnet
-	image       *image
+	subnet      *network.Subnet
+	image       *image.Image
 	profile     *identity.Profile
 	groups      []string
 	spot        bool
 	reservation *capacityReservation // that it draws on; nil: on none
 	placement   *placementGroup      // that it is launched into; nil: into none
-	template    *template
+	template    *template.Template
 	version     int
 	fleet       string
 	tags        []world.TagSpecification // of the request, beside the template's
@@ -48,11 +51,11 @@ func (l launch) pool() market.Pool {
 
 // market is the market that a launch launches on, among those of reservations; empty for the
 // others.
-func (l launch) market() string { return l.data.market() }
+func (l launch) market() string { return l.data.ReservedMarket() }
 
 // resolve checks launch data against the account, as EC2 does for every
 // combination of its own.
-func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error) {
+func (s *Server) resolve(d template.LaunchData, spot bool, now time.Time) (launch, error) {
 	l := launch{data: d, spot: spot}
 	kind, known := s.Data.Type(d.InstanceType)
 	if !known {
@@ -64,10 +67,10 @@ func (s *Server) resolve(d launchData, spot bool, now time.Time) (launch, error)
 			return l, err
 		}
 	}
-	if err := d.check(); err != nil {
+	if err := d.Check(); err != nil {
 		return l, err
 	}
-	if err := d.checkPublic(); err != nil {
+	if err := d.CheckPublic(); err != nil {
 		return l, err
 	}
 	if err := s.chooseReservation(&l, now); err != nil {
@@ -114,22 +117,22 @@ func (s *Server) resolveSubnet(l *launch, _ time.Time) error {
 		zoneName = cmp.Or(zoneName, l.data.Placement.Zone)
 	}
 	if id == "" {
-		i := slices.IndexFunc(s.Subnets, func(sub *subnet) bool {
-			return sub.VPC == s.clusterVPC().ID && (zoneName == "" || sub.Zone.Name == zoneName)
+		i := slices.IndexFunc(s.Subnets, func(sub *network.Subnet) bool {
+			return sub.VPC == s.ClusterVPC().ID && (zoneName == "" || sub.Zone.Name == zoneName)
 		})
 		if i < 0 {
 			return wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", zoneName)
 		}
 		id = s.Subnets[i].ID
 	}
-	sub, err := s.subnet(id)
+	sub, err := s.Subnet(id)
 	if err != nil {
 		return err
 	}
 	if zoneName != "" && zoneName != sub.Zone.Name {
 		return wire.Errorf("InvalidParameterValue", "The specified subnet '%s' is not in the availability zone '%s'", id, zoneName)
 	}
-	l.subnet, l.data.Hostnames = sub, l.data.Hostnames.over(&sub.Hostnames)
+	l.subnet, l.data.Hostnames = sub, l.data.Hostnames.Over(&sub.Hostnames)
 	if !slices.Contains(l.kind.OfferedZones(s.Settings.Region), sub.Zone.Name) {
 		return wire.Errorf("Unsupported", "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", l.kind.Name, sub.Zone.Name)
 	}
@@ -140,7 +143,7 @@ func (s *Server) resolveImage(l *launch, _ time.Time) error {
 	if l.data.ImageID == "" {
 		return wire.Errorf("MissingParameter", "The request must contain the parameter ImageId")
 	}
-	img, err := s.image(l.data.ImageID)
+	img, err := s.Image(l.data.ImageID)
 	if err != nil {
 		return err
 	}
@@ -180,7 +183,7 @@ func (s *Server) resolveGroups(l *launch, _ time.Time) error {
 		ids = append(ids, i.Groups...)
 	}
 	for _, name := range l.data.GroupNames {
-		i := slices.IndexFunc(s.Groups, func(g *securityGroup) bool { return g.Name == name && g.VPC == l.subnet.VPC })
+		i := slices.IndexFunc(s.Groups, func(g *network.SecurityGroup) bool { return g.Name == name && g.VPC == l.subnet.VPC })
 		if i < 0 {
 			return wire.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", name)
 		}
@@ -189,7 +192,7 @@ func (s *Server) resolveGroups(l *launch, _ time.Time) error {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	for _, id := range ids {
-		g, err := s.group(id)
+		g, err := s.Group(id)
 		if err != nil {
 			return err
 		}
@@ -198,7 +201,7 @@ func (s *Server) resolveGroups(l *launch, _ time.Time) error {
 		}
 	}
 	if len(ids) == 0 {
-		i := slices.IndexFunc(s.Groups, func(g *securityGroup) bool { return g.Name == "default" && g.VPC == l.subnet.VPC })
+		i := slices.IndexFunc(s.Groups, func(g *network.SecurityGroup) bool { return g.Name == "default" && g.VPC == l.subnet.VPC })
 		ids = []string{s.Groups[i].ID}
 	}
 	l.groups = ids
@@ -210,7 +213,7 @@ func (l launch) addressesEach() int {
 	n := 0
 	for _, i := range l.data.Interfaces {
 		if i.Type != "efa-only" {
-			n += 1 + i.SecondaryCount + blockSize*i.PrefixCount
+			n += 1 + i.SecondaryCount + network.BlockSize*i.PrefixCount
 		}
 	}
 	return max(n, 1)
@@ -274,9 +277,9 @@ func (s *Server) lackedBy(l launch) string {
 // reservedCapacity is how many instances the pool and the subnet have, quotas aside, and what EC2 says when
 // that is too few.
 func (s *Server) reservedCapacity(l launch) (int, *wire.Error) {
-	room := l.subnet.free() / l.addressesEach()
+	room := l.subnet.Free() / l.addressesEach()
 	if prefixes := l.prefixesEach(); prefixes > 0 {
-		room = min(room, l.subnet.freeBlocks()/prefixes)
+		room = min(room, l.subnet.FreeBlocks()/prefixes)
 	}
 	left := max(s.Market().Capacity(l.pool()), 0)
 	if grouped, why, limited := s.placementRoom(l); limited && grouped < min(left, room) {
@@ -390,11 +393,11 @@ func (s *Server) addSystemTags(i *instance, l launch) {
 
 // addVolumes lays the request's devices over the image's.
 func (s *Server) addVolumes(i *instance, l launch, t world.Tags) {
-	var under []deviceMapping
+	var under []template.DeviceMapping
 	for _, d := range l.image.Devices {
-		under = append(under, deviceMapping{Name: d.Name, EBS: &ebsSpec{SizeGiB: d.SizeGiB, Type: d.Type, Snapshot: d.Snapshot}})
+		under = append(under, template.DeviceMapping{Name: d.Name, EBS: &template.EBSSpec{SizeGiB: d.SizeGiB, Type: d.Type, Snapshot: d.Snapshot}})
 	}
-	for _, d := range mergeDevices(under, l.data.Devices) {
+	for _, d := range template.MergeDevices(under, l.data.Devices) {
 		if d.EBS == nil || d.NoDevice != "" {
 			continue
 		}
@@ -402,14 +405,14 @@ func (s *Server) addVolumes(i *instance, l launch, t world.Tags) {
 	}
 }
 
-func (s *Server) newVolume(d deviceMapping, img *image, t world.Tags) volume {
+func (s *Server) newVolume(d template.DeviceMapping, img *image.Image, t world.Tags) volume {
 	e := d.EBS
 	v := volume{
 		ID: s.NewID("vol"), Device: d.Name, Type: cmp.Or(e.Type, "gp2"), Snapshot: e.Snapshot, KMSKey: e.KMSKey, SizeGiB: e.SizeGiB,
 		IOPS: e.IOPS, Throughput: e.Throughput, InitializationRate: e.InitializationRate, Encrypted: e.Encrypted != nil && *e.Encrypted, Tags: t,
 		DeleteOnTermination: e.DeleteOnTermination == nil || *e.DeleteOnTermination,
 	}
-	if k := slices.IndexFunc(img.Devices, func(x imageDevice) bool { return x.Name == d.Name }); k >= 0 {
+	if k := slices.IndexFunc(img.Devices, func(x image.ImageDevice) bool { return x.Name == d.Name }); k >= 0 {
 		v.Snapshot = cmp.Or(v.Snapshot, img.Devices[k].Snapshot)
 		v.SizeGiB = cmp.Or(v.SizeGiB, img.Devices[k].SizeGiB)
 	}
@@ -424,7 +427,7 @@ func (s *Server) newVolume(d deviceMapping, img *image, t world.Tags) volume {
 func (s *Server) addInterfaces(i *instance, l launch, t world.Tags) {
 	specs := l.data.Interfaces
 	if len(specs) == 0 {
-		specs = []interfaceSpec{{Groups: l.groups}}
+		specs = []template.InterfaceSpec{{Groups: l.groups}}
 	}
 	for _, spec := range specs {
 		n := netInterface{
@@ -441,18 +444,18 @@ func (s *Server) addInterfaces(i *instance, l launch, t world.Tags) {
 	}
 }
 
-func (s *Server) address(i *instance, sub *subnet, n *netInterface, spec interfaceSpec) {
-	a, ok := sub.take(i.ID)
+func (s *Server) address(i *instance, sub *network.Subnet, n *netInterface, spec template.InterfaceSpec) {
+	a, ok := sub.Take(i.ID)
 	if !ok {
 		return // available has counted before; only a race of its own would get here
 	}
 	for range spec.SecondaryCount {
-		if further, ok := sub.take(i.ID); ok {
+		if further, ok := sub.Take(i.ID); ok {
 			n.Secondary = append(n.Secondary, further.String())
 		}
 	}
 	for range spec.PrefixCount {
-		if block, ok := sub.takeBlock(i.ID); ok {
+		if block, ok := sub.TakeBlock(i.ID); ok {
 			n.Prefixes = append(n.Prefixes, block.String())
 		}
 	}

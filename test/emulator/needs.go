@@ -17,13 +17,13 @@ func needsOfFleet(c *call, action string) []iampolicy.Call {
 	var all []iampolicy.Call
 	for _, kind := range []string{"fleet", "instance", "volume"} {
 		if given := world.TagsFor(specs, kind); kind == "fleet" || len(given) > 0 {
-			all = append(all, c.server.making("CreateFleet", kind, given)...)
+			all = append(all, identity.Making(c.server.Settings, "CreateFleet", kind, given)...)
 		}
 	}
 	for _, config := range c.Params.List("LaunchTemplateConfigs") {
 		spec := config.At("LaunchTemplateSpecification")
-		if t, err := c.server.templateOf(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName")); err == nil {
-			all = append(all, identity.On(action, c.server.ec2ARN("launch-template", t.ID), t.Tags))
+		if t, err := c.server.TemplateOf(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName")); err == nil {
+			all = append(all, identity.On(action, c.server.Settings.EC2ARN("launch-template", t.ID), t.Tags))
 		}
 	}
 	return all
@@ -36,24 +36,24 @@ func (s *Server) ofLaunch(l launch) []iampolicy.Call {
 	region := s.Settings.Region
 	all := []iampolicy.Call{
 		identity.Need(run, "arn:aws:ec2:"+region+"::image/"+l.image.ID),
-		identity.On(run, s.ec2ARN("subnet", l.subnet.ID), l.subnet.Tags),
+		identity.On(run, s.Settings.EC2ARN("subnet", l.subnet.ID), l.subnet.Tags),
 	}
 	for _, id := range l.groups {
-		if g, err := s.group(id); err == nil {
-			all = append(all, identity.On(run, s.ec2ARN("security-group", id), g.Tags))
+		if g, err := s.Group(id); err == nil {
+			all = append(all, identity.On(run, s.Settings.EC2ARN("security-group", id), g.Tags))
 		}
 	}
 	if t := l.template; t != nil {
-		all = append(all, identity.On(run, s.ec2ARN("launch-template", t.ID), t.Tags))
+		all = append(all, identity.On(run, s.Settings.EC2ARN("launch-template", t.ID), t.Tags))
 	}
 	if l.data.KeyName != "" {
-		all = append(all, identity.Need(run, s.ec2ARN("key-pair", l.data.KeyName)))
+		all = append(all, identity.Need(run, s.Settings.EC2ARN("key-pair", l.data.KeyName)))
 	}
 	if r := l.reservation; r != nil && l.data.Reservation != nil && l.data.Reservation.Target != nil {
 		all = append(all, identity.On(run, s.reservationARN(r), r.Tags))
 	}
 	if g := l.placement; g != nil {
-		all = append(all, identity.On(run, s.ec2ARN("placement-group", g.Name), g.Tags))
+		all = append(all, identity.On(run, s.Settings.EC2ARN("placement-group", g.Name), g.Tags))
 	}
 	for _, d := range l.data.Devices {
 		if d.EBS != nil && d.EBS.Snapshot != "" {
@@ -66,7 +66,7 @@ func (s *Server) ofLaunch(l launch) []iampolicy.Call {
 		kinds = append(kinds, "spot-instances-request")
 	}
 	for _, kind := range kinds {
-		all = append(all, s.making("RunInstances", kind, world.TagsFor(specs, kind))...)
+		all = append(all, identity.Making(s.Settings, "RunInstances", kind, world.TagsFor(specs, kind))...)
 	}
 	if p := l.profile; p != nil && s.Roles[p.Role] != nil {
 		all = append(all, s.Passing(s.Roles[p.Role]))
@@ -74,26 +74,10 @@ func (s *Server) ofLaunch(l launch) []iampolicy.Call {
 	return all
 }
 
-func needsOfTemplate(c *call, _ string) []iampolicy.Call {
-	specs, err := world.ReadTagSpecifications(c.Params)
-	if err != nil {
-		return nil
-	}
-	return c.server.making("CreateLaunchTemplate", "launch-template", world.TagsFor(specs, "launch-template"))
-}
-
-func needsOnTemplate(c *call, action string) []iampolicy.Call {
-	t, err := c.namedTemplate()
-	if err != nil {
-		return nil
-	}
-	return []iampolicy.Call{identity.On(action, c.server.ec2ARN("launch-template", t.ID), t.Tags)}
-}
-
 func needsOnInstances(c *call, action string) (all []iampolicy.Call) {
 	for _, id := range c.Params.Strings("InstanceId") {
 		if i := c.server.Records[id]; i != nil {
-			all = append(all, identity.On(action, c.server.ec2ARN("instance", id), i.Tags))
+			all = append(all, identity.On(action, c.server.Settings.EC2ARN("instance", id), i.Tags))
 		}
 	}
 	return all
@@ -106,7 +90,7 @@ func needsOnTagged(c *call, action string) (all []iampolicy.Call) {
 		return nil
 	}
 	for _, t := range found {
-		all = append(all, identity.Giving(identity.On(action, c.server.ec2ARN(t.kind, t.id), *t.tags), given))
+		all = append(all, identity.Giving(identity.On(action, c.server.Settings.EC2ARN(t.kind, t.id), *t.tags), given))
 	}
 	return all
 }

@@ -24,7 +24,7 @@ type part interface {
 
 // parts are all of the account, the world first.
 func (s *Server) parts() []part {
-	return []part{s.World, s.Identity, s.SQS, s.Bus, s.EKS, s.ARC, s.scaling, s.fis, s.elb, s}
+	return []part{s.World, s.Identity, s.SQS, s.Bus, s.EKS, s.ARC, s.scaling, s.fis, s.elb, s.Network, s.Registry, s.Store, s}
 }
 
 // Kept is what Export writes of EC2.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
@@ -280,7 +281,7 @@ func (s *Server) putInto(i *instance, l launch) {
 
 // placementFilters are those of DescribeInstances about placement groups.
 func placementFilters() world.Fields[live] {
-	of := func(f func(*placement) string) func(live) []string {
+	of := func(f func(*template.Placement) string) func(live) []string {
 		return world.One(func(l live) string {
 			if l.Data.Placement == nil {
 				return ""
@@ -289,8 +290,8 @@ func placementFilters() world.Fields[live] {
 		})
 	}
 	return world.Fields[live]{
-		"placement-group-name": of(func(p *placement) string { return p.GroupName }),
-		"placement-partition-number": of(func(p *placement) string {
+		"placement-group-name": of(func(p *template.Placement) string { return p.GroupName }),
+		"placement-partition-number": of(func(p *template.Placement) string {
 			if p.Partition == 0 {
 				return ""
 			}

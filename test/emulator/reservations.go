@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/faults"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
@@ -227,7 +228,7 @@ func (s *Server) chooseReservation(l *launch, now time.Time) error {
 	s.returnReclaimed(now)
 	spec := l.data.Reservation
 	if spec == nil {
-		spec = &reservationSpec{Preference: matchOpen}
+		spec = &template.ReservationSpec{Preference: matchOpen}
 	}
 	if l.spot || spec.Preference == "none" {
 		return nil

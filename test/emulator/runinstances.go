@@ -3,6 +3,7 @@ package emulator
 import (
 	"net/http"
 
+	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
 )
@@ -72,19 +73,19 @@ func (s *Server) runOnce(c *call, least, most int) (runAnswer, error) {
 }
 
 func (s *Server) runLaunch(c *call) (launch, error) {
-	own, err := readLaunchData(c.Params)
+	own, err := template.ReadLaunchData(c.Params)
 	if err != nil {
 		return launch{}, err
 	}
 	data := own
-	var from *template
+	var from *template.Template
 	number := 0
 	if spec := c.Params.At("LaunchTemplate"); spec != nil {
-		t, v, err := s.usableTemplate(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName"), spec.String("Version"), c.At)
+		t, v, err := s.UsableTemplate(spec.String("LaunchTemplateId"), spec.String("LaunchTemplateName"), spec.String("Version"), c.At)
 		if err != nil {
 			return launch{}, err
 		}
-		data, from, number = v.Data.under(own), t, v.Number
+		data, from, number = v.Data.Under(own), t, v.Number
 	}
 	spot := data.Market != nil && data.Market.Type == "spot"
 	l, err := s.resolve(data, spot, c.At)

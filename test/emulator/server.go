@@ -12,10 +12,15 @@
 package emulator
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/daemok/daemok/test/emulator/arc"
 	"github.com/daemok/daemok/test/emulator/autoscaling"
+	"github.com/daemok/daemok/test/emulator/ec2/catalogue"
+	"github.com/daemok/daemok/test/emulator/ec2/image"
+	"github.com/daemok/daemok/test/emulator/ec2/network"
+	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/eks"
 	"github.com/daemok/daemok/test/emulator/elb"
 	"github.com/daemok/daemok/test/emulator/eventbridge"
@@ -41,6 +46,9 @@ type Server struct {
 	*eventbridge.Bus
 	*eks.EKS
 	*arc.ARC
+	*network.Network
+	*image.Registry
+	*template.Store
 	*kept
 
 	scaling *autoscaling.Scaling
@@ -56,12 +64,11 @@ type Server struct {
 // New opens an account.
 func New(o world.Options) *Server {
 	w := world.New(o)
-	images, parameters := publishImages(w.Settings, w.CreatedAt)
-	w.Parameters = parameters
 	s := &Server{
 		World: w, Identity: identity.New(w), Injector: faults.New(w), SQS: sqs.New(w), ARC: arc.New(w), scaling: autoscaling.New(w),
-		kept: newState(w.Settings, w.Zones, images),
+		Registry: image.New(w), Store: template.New(w), kept: newState(),
 	}
+	s.Network = network.New(w, s)
 	s.Bus = eventbridge.New(w, s.SQS)
 	s.EKS = eks.New(s.Identity, s, s.scaling, o.TimeScale)
 	s.fis, s.elb = fis.New(w, s), elb.New(w, s)
@@ -72,8 +79,12 @@ func New(o world.Options) *Server {
 
 // services are the actions that the account answers, by service.
 func (s *Server) services() map[string]map[string]world.Action {
+	ec2 := world.Bind(allActions(), func(c *world.Call) *call { return &call{c, s} })
+	for _, part := range []map[string]world.Action{catalogue.New(s.World).Actions(), s.Network.Actions(), s.Registry.Actions(), s.Store.Actions()} {
+		maps.Copy(ec2, part)
+	}
 	return map[string]map[string]world.Action{
-		wire.EC2:     world.Bind(ec2Actions(), func(c *world.Call) *call { return &call{c, s} }),
+		wire.EC2:     ec2,
 		wire.IAM:     iam.New(s.Identity, s.Injector).Actions(),
 		wire.STS:     sts.New(s.Identity).Actions(),
 		wire.SSM:     ssm.New(s.World, s).Actions(),

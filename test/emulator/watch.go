@@ -125,8 +125,8 @@ func (s *Server) advance(e market.Event) (Event, bool) {
 		return Event{}, false
 	}
 	if e.Kind == market.Changed && e.State == market.Terminated {
-		if sub, err := s.subnet(i.Subnet); err == nil {
-			sub.release(i.ID)
+		if sub, err := s.Subnet(i.Subnet); err == nil {
+			sub.Release(i.ID)
 		}
 	}
 	return Event{At: e.At, Kind: e.Kind, Instance: s.outside(live{instance: i, machine: e.Machine, state: e.State})}, true
@@ -155,7 +155,7 @@ func (s *Server) outside(l live) world.Instance {
 		UserData: l.userData(), Image: world.Image{ImageID: l.Data.ImageID},
 		Profile: l.Profile, Template: l.Template, Tags: l.Tags.AsMap(), JoinFor: l.machine.JoinFor, NeverJoins: l.machine.NeverJoins,
 	}
-	if img, err := s.image(l.Data.ImageID); err == nil {
+	if img, err := s.Image(l.Data.ImageID); err == nil {
 		o.ImageName, o.ImageFamily, o.Arch = img.Name, img.Family, img.Architecture
 	}
 	if p := s.Profiles[l.Profile]; p != nil {

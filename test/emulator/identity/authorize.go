@@ -149,3 +149,17 @@ func Giving(n iampolicy.Call, given world.Tags) iampolicy.Call {
 	}
 	return n
 }
+
+// Making are the needs of an action of EC2 that makes something of a kind, and tags it: "if tags are
+// specified in the resource-creating action, Amazon performs additional authorization on the
+// ec2:CreateTags action".
+func Making(a world.Account, action, kind string, given world.Tags) []iampolicy.Call {
+	resource := a.EC2ARN(kind, "*")
+	all := []iampolicy.Call{Giving(Need("ec2:"+action, resource), given)}
+	if len(given) > 0 {
+		tagged := Giving(Need("ec2:CreateTags", resource), given)
+		tagged.Context.Set("ec2:CreateAction", action)
+		all = append(all, tagged)
+	}
+	return all
+}

@@ -47,6 +47,9 @@ func (a Account) ARN(service, region, resource string) string {
 	return fmt.Sprintf("arn:aws:%s:%s:%s:%s", service, region, a.ID, resource)
 }
 
+// EC2ARN names something of EC2 in the account.
+func (a Account) EC2ARN(kind, id string) string { return a.ARN("ec2", a.Region, kind+"/"+id) }
+
 // StableID is an AWS-like identifier that depends on its names alone, so that
 // two accounts with the same settings are equal.
 func (a Account) StableID(prefix string, names ...string) string {

@@ -1,4 +1,4 @@
-package emulator
+package template
 
 import (
 	"github.com/daemok/daemok/test/emulator/wire"
@@ -17,7 +17,7 @@ func createLaunchTemplateVersion(c *call) (any, error) {
 	}{made}, nil
 }
 
-func (s *Server) makeVersion(c *call) (versionXML, error) {
+func (s *Store) makeVersion(c *call) (versionXML, error) {
 	none := versionXML{}
 	t, err := c.namedTemplate()
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Server) makeVersion(c *call) (versionXML, error) {
 	if !c.Params.Has("LaunchTemplateData") {
 		return none, wire.Errorf("MissingParameter", "The request must contain the parameter LaunchTemplateData")
 	}
-	data, err := readLaunchData(c.Params.At("LaunchTemplateData"))
+	data, err := ReadLaunchData(c.Params.At("LaunchTemplateData"))
 	if err != nil {
 		return none, err
 	}
@@ -37,26 +37,26 @@ func (s *Server) makeVersion(c *call) (versionXML, error) {
 		}
 		data = from.Data.replacedBy(data)
 	}
-	if err := data.check(); err != nil {
+	if err := data.Check(); err != nil {
 		return none, err
 	}
 	if err := c.Commit(); err != nil {
 		return none, err
 	}
-	v := templateVersion{Number: t.Versions[len(t.Versions)-1].Number + 1, Description: c.Params.String("VersionDescription"), CreatedAt: c.At, Data: data}
+	v := TemplateVersion{Number: t.Versions[len(t.Versions)-1].Number + 1, Description: c.Params.String("VersionDescription"), CreatedAt: c.At, Data: data}
 	t.Versions = append(t.Versions, v)
 	return s.versionAnswer(numbered{v, t}), nil
 }
 
 // replacedBy is under where lists that are given take the place of the lists there were.
-func (d launchData) replacedBy(o launchData) launchData {
+func (d LaunchData) replacedBy(o LaunchData) LaunchData {
 	if len(o.Tags) > 0 {
 		d.Tags = nil
 	}
 	if len(o.Devices) > 0 {
 		d.Devices = nil
 	}
-	return d.under(o)
+	return d.Under(o)
 }
 
 // modifyLaunchTemplate chooses the default version.
@@ -79,6 +79,6 @@ func modifyLaunchTemplate(c *call) (any, error) {
 }
 
 // namedTemplate is the template that a call names by ID or by name.
-func (c *call) namedTemplate() (*template, error) {
-	return c.server.templateOf(c.Params.String("LaunchTemplateId"), c.Params.String("LaunchTemplateName"))
+func (c *call) namedTemplate() (*Template, error) {
+	return c.server.TemplateOf(c.Params.String("LaunchTemplateId"), c.Params.String("LaunchTemplateName"))
 }

@@ -1,4 +1,4 @@
-package emulator
+package network
 
 import (
 	"maps"
@@ -9,32 +9,32 @@ import (
 
 // subnetAttributes are what can be changed of a subnet: each reads the parameter of its name, and changes nothing
 // where it refuses the value.
-func subnetAttributes() map[string]func(*subnet, *wire.Node) error {
-	flag := func(set func(*subnet, bool)) func(*subnet, *wire.Node) error {
-		return func(s *subnet, n *wire.Node) error {
+func subnetAttributes() map[string]func(*Subnet, *wire.Node) error {
+	flag := func(set func(*Subnet, bool)) func(*Subnet, *wire.Node) error {
+		return func(s *Subnet, n *wire.Node) error {
 			set(s, n.Bool("Value"))
 			return nil
 		}
 	}
-	lacking := func(name, lacks string) func(*subnet, *wire.Node) error {
-		return func(s *subnet, n *wire.Node) error {
+	lacking := func(name, lacks string) func(*Subnet, *wire.Node) error {
+		return func(s *Subnet, n *wire.Node) error {
 			if !n.Bool("Value") {
 				return nil
 			}
 			return wire.Errorf("InvalidParameterValue", "Invalid value 'true' for %s: the subnet '%s' has no %s.", name, s.ID, lacks)
 		}
 	}
-	return map[string]func(*subnet, *wire.Node) error{
+	return map[string]func(*Subnet, *wire.Node) error{
 		"AssignIpv6AddressOnCreation": lacking("assignIpv6AddressOnCreation", "IPv6 block"),
 		"EnableDns64":                 lacking("enableDns64", "IPv6 block"),
 		"MapCustomerOwnedIpOnLaunch":  lacking("mapCustomerOwnedIpOnLaunch", "pool of customer-owned addresses"),
-		"MapPublicIpOnLaunch":         flag(func(s *subnet, on bool) { s.Public = on }),
+		"MapPublicIpOnLaunch":         flag(func(s *Subnet, on bool) { s.Public = on }),
 
-		"EnableResourceNameDnsARecordOnLaunch":    flag(func(s *subnet, on bool) { s.Hostnames.A = &on }),
-		"EnableResourceNameDnsAAAARecordOnLaunch": flag(func(s *subnet, on bool) { s.Hostnames.AAAA = &on }),
-		"PrivateDnsHostnameTypeOnLaunch": func(s *subnet, n *wire.Node) error {
-			wants := hostnames{Kind: n.Text()}
-			if err := wants.check("privateDnsHostnameTypeOnLaunch"); err != nil {
+		"EnableResourceNameDnsARecordOnLaunch":    flag(func(s *Subnet, on bool) { s.Hostnames.A = &on }),
+		"EnableResourceNameDnsAAAARecordOnLaunch": flag(func(s *Subnet, on bool) { s.Hostnames.AAAA = &on }),
+		"PrivateDnsHostnameTypeOnLaunch": func(s *Subnet, n *wire.Node) error {
+			wants := Hostnames{Kind: n.Text()}
+			if err := wants.Check("privateDnsHostnameTypeOnLaunch"); err != nil {
 				return err
 			}
 			s.Hostnames.Kind = wants.Kind
@@ -45,7 +45,7 @@ func subnetAttributes() map[string]func(*subnet, *wire.Node) error {
 
 // modifySubnetAttribute changes one attribute, as EC2 does: "You can only modify one attribute at a time."
 func modifySubnetAttribute(c *call) (any, error) {
-	sub, err := c.server.subnet(c.Params.String("SubnetId"))
+	sub, err := c.server.Subnet(c.Params.String("SubnetId"))
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package emulator
+package template
 
 import (
 	"net/http"
@@ -10,27 +10,27 @@ import (
 	"github.com/daemok/daemok/test/emulator/world"
 )
 
-// template is one launch template with its versions, oldest first. Fleets and
+// Template is one launch template with its versions, oldest first. Fleets and
 // RunInstances do not find it before UsableAt.
-type template struct {
+type Template struct {
 	ID, Name  string
 	CreatedAt time.Time
 	UsableAt  time.Time
 	Default   int
-	Versions  []templateVersion
+	Versions  []TemplateVersion
 	Tags      world.Tags
 }
 
-// templateVersion is one version; numbers begin at 1.
-type templateVersion struct {
+// TemplateVersion is one version; numbers begin at 1.
+type TemplateVersion struct {
 	Number      int
 	Description string
 	CreatedAt   time.Time
-	Data        launchData
+	Data        LaunchData
 }
 
 // creator is who the account's templates were made by.
-func (s *Server) creator() string {
+func (s *Store) creator() string {
 	return s.Settings.ARN("sts", "", "assumed-role/"+s.Settings.ClusterName+"-karpenter/session")
 }
 
@@ -44,22 +44,22 @@ type templateXML struct {
 	Tags      world.Tags `xml:"tagSet>item"`
 }
 
-func (s *Server) templateAnswer(t *template) templateXML {
+func (s *Store) templateAnswer(t *Template) templateXML {
 	return templateXML{
 		CreatedBy: s.creator(), CreatedAt: t.CreatedAt.Truncate(time.Second), Default: t.Default,
 		Latest: t.Versions[len(t.Versions)-1].Number, ID: t.ID, Name: t.Name, Tags: t.Tags,
 	}
 }
 
-func (s *Server) sortedTemplates() []*template {
-	var all []*template
+func (s *Store) sortedTemplates() []*Template {
+	var all []*Template
 	for _, t := range s.Templates {
 		all = append(all, t)
 	}
-	return world.ByKey(all, func(t *template) string { return t.ID })
+	return world.ByKey(all, func(t *Template) string { return t.ID })
 }
 
-func (s *Server) templateNamed(name string) *template {
+func (s *Store) templateNamed(name string) *Template {
 	for _, t := range s.Templates {
 		if t.Name == name {
 			return t
@@ -68,8 +68,8 @@ func (s *Server) templateNamed(name string) *template {
 	return nil
 }
 
-// templateOf finds the template that a request names by ID or by name.
-func (s *Server) templateOf(id, name string) (*template, error) {
+// TemplateOf finds the template that a request names by ID or by name.
+func (s *Store) TemplateOf(id, name string) (*Template, error) {
 	switch {
 	case id != "" && name != "":
 		return nil, wire.Errorf("InvalidParameterCombination", "Either the launch template ID or the launch template name must be specified, not both.")
@@ -87,25 +87,25 @@ func (s *Server) templateOf(id, name string) (*template, error) {
 	return nil, wire.Errorf("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
 }
 
-// usableTemplate is templateOf for a launch: a template that was made a moment
+// UsableTemplate is templateOf for a launch: a template that was made a moment
 // ago is not there yet.
-func (s *Server) usableTemplate(id, name, version string, now time.Time) (*template, templateVersion, error) {
-	t, err := s.templateOf(id, name)
+func (s *Store) UsableTemplate(id, name, version string, now time.Time) (*Template, TemplateVersion, error) {
+	t, err := s.TemplateOf(id, name)
 	if err != nil {
-		return nil, templateVersion{}, err
+		return nil, TemplateVersion{}, err
 	}
 	if t.UsableAt.After(now) {
 		if id != "" {
-			return nil, templateVersion{}, wire.Errorf("InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
+			return nil, TemplateVersion{}, wire.Errorf("InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
 		}
-		return nil, templateVersion{}, wire.Errorf("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
+		return nil, TemplateVersion{}, wire.Errorf("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
 	}
 	v, err := t.version(version)
 	return t, v, err
 }
 
 // version resolves a number, $Latest or $Default; an empty one is the default.
-func (t *template) version(text string) (templateVersion, error) {
+func (t *Template) version(text string) (TemplateVersion, error) {
 	number, err := strconv.Atoi(text)
 	switch {
 	case text == "" || text == "$Default":
@@ -113,14 +113,14 @@ func (t *template) version(text string) (templateVersion, error) {
 	case text == "$Latest":
 		number = t.Versions[len(t.Versions)-1].Number
 	case err != nil:
-		return templateVersion{}, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for version", text)
+		return TemplateVersion{}, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for version", text)
 	}
 	for _, v := range t.Versions {
 		if v.Number == number {
 			return v, nil
 		}
 	}
-	return templateVersion{}, wire.Errorf("InvalidLaunchTemplateId.VersionNotFound", "Could not find launch template version %s for launch template %s", text, t.ID)
+	return TemplateVersion{}, wire.Errorf("InvalidLaunchTemplateId.VersionNotFound", "Could not find launch template version %s for launch template %s", text, t.ID)
 }
 
 func createLaunchTemplate(c *call) (any, error) {
@@ -133,7 +133,7 @@ func createLaunchTemplate(c *call) (any, error) {
 	}{made}, nil
 }
 
-func (s *Server) makeTemplate(c *call) (templateXML, error) {
+func (s *Store) makeTemplate(c *call) (templateXML, error) {
 	name, none := c.Params.String("LaunchTemplateName"), templateXML{}
 	if len(name) < 3 || len(name) > 128 {
 		return none, wire.Errorf("InvalidLaunchTemplateName.MalformedException", "The launch template name '%s' must be between 3 and 128 characters", name)
@@ -141,11 +141,11 @@ func (s *Server) makeTemplate(c *call) (templateXML, error) {
 	if !c.Params.Has("LaunchTemplateData") {
 		return none, wire.Errorf("MissingParameter", "The request must contain the parameter LaunchTemplateData")
 	}
-	data, err := readLaunchData(c.Params.At("LaunchTemplateData"))
+	data, err := ReadLaunchData(c.Params.At("LaunchTemplateData"))
 	if err != nil {
 		return none, err
 	}
-	if err := data.check(); err != nil {
+	if err := data.Check(); err != nil {
 		return none, err
 	}
 	specs, err := world.ReadTagSpecifications(c.Params)
@@ -158,9 +158,9 @@ func (s *Server) makeTemplate(c *call) (templateXML, error) {
 	if err := c.Commit(); err != nil {
 		return none, err
 	}
-	t := &template{
+	t := &Template{
 		ID: s.NewID("lt"), Name: name, CreatedAt: c.At, UsableAt: c.At.Add(s.TemplateLag()), Default: 1, Tags: world.TagsFor(specs, "launch-template"),
-		Versions: []templateVersion{{Number: 1, Description: c.Params.String("VersionDescription"), CreatedAt: c.At, Data: data}},
+		Versions: []TemplateVersion{{Number: 1, Description: c.Params.String("VersionDescription"), CreatedAt: c.At, Data: data}},
 	}
 	s.Templates[t.ID] = t
 	return s.templateAnswer(t), nil
@@ -184,23 +184,23 @@ func deleteLaunchTemplate(c *call) (any, error) {
 
 func describeLaunchTemplates(c *call) (any, error) {
 	st := c.server
-	byID := func(t *template) string { return t.ID }
+	byID := func(t *Template) string { return t.ID }
 	chosen, err := world.ChosenByID(c.Params.Strings("LaunchTemplateId"), st.sortedTemplates(), byID,
 		"InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.")
 	if err != nil {
 		return nil, err
 	}
-	chosen, err = world.ChosenByID(c.Params.Strings("LaunchTemplateName"), chosen, func(t *template) string { return t.Name },
+	chosen, err = world.ChosenByID(c.Params.Strings("LaunchTemplateName"), chosen, func(t *Template) string { return t.Name },
 		"InvalidLaunchTemplateName.NotFoundException", "At least one of the launch templates specified in the request does not exist: %s")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := world.List[*template]{
-		Fields: world.Fields[*template]{
-			"create-time":          world.One(func(t *template) string { return world.ImageTime(t.CreatedAt) }),
-			"launch-template-name": world.One(func(t *template) string { return t.Name }),
+	page, next, err := world.List[*Template]{
+		Fields: world.Fields[*Template]{
+			"create-time":          world.One(func(t *Template) string { return world.ImageTime(t.CreatedAt) }),
+			"launch-template-name": world.One(func(t *Template) string { return t.Name }),
 		},
-		Tags:   func(t *template) world.Tags { return t.Tags.Searchable(c.At) },
+		Tags:   func(t *Template) world.Tags { return t.Tags.Searchable(c.At) },
 		Limits: world.PageLimits{1, 200, 200},
 		Key:    byID,
 	}.Page(c.Call, chosen)
@@ -222,7 +222,7 @@ type versionXML struct {
 	CreatedBy   string     `xml:"createdBy"`
 	CreatedAt   time.Time  `xml:"createTime"`
 	Default     bool       `xml:"defaultVersion"`
-	Data        launchData `xml:"launchTemplateData"`
+	Data        LaunchData `xml:"launchTemplateData"`
 	ID          string     `xml:"launchTemplateId"`
 	Name        string     `xml:"launchTemplateName"`
 	Description string     `xml:"versionDescription,omitempty"`
@@ -256,7 +256,7 @@ func describeLaunchTemplateVersions(c *call) (any, error) {
 	return answer, nil
 }
 
-func (s *Server) versionAnswer(v numbered) versionXML {
+func (s *Store) versionAnswer(v numbered) versionXML {
 	return versionXML{
 		CreatedBy: s.creator(), CreatedAt: v.CreatedAt.Truncate(time.Second), Default: v.Number == v.of.Default, Data: v.Data,
 		ID: v.of.ID, Name: v.of.Name, Description: v.Description, Number: v.Number,
@@ -265,8 +265,8 @@ func (s *Server) versionAnswer(v numbered) versionXML {
 
 // numbered is a version with its template.
 type numbered struct {
-	templateVersion
-	of *template
+	TemplateVersion
+	of *Template
 }
 
 // versionsAsked returns versions newest first: those named of one template, or
@@ -277,7 +277,7 @@ func versionsAsked(c *call) ([]numbered, error) {
 	if id == "" && name == "" {
 		return versionsOfAll(st, asked)
 	}
-	t, err := st.templateOf(id, name)
+	t, err := st.TemplateOf(id, name)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +297,7 @@ func versionsAsked(c *call) ([]numbered, error) {
 	return all, nil
 }
 
-func versionsOfAll(st *Server, asked []string) ([]numbered, error) {
+func versionsOfAll(st *Store, asked []string) ([]numbered, error) {
 	if len(asked) == 0 {
 		return nil, wire.Errorf("MissingParameter", "Either the launch template ID or the launch template name must be specified.")
 	}
@@ -325,8 +325,8 @@ func versionFields() world.Fields[numbered] {
 		"create-time":          world.One(func(v numbered) string { return world.ImageTime(v.CreatedAt) }),
 		"iam-instance-profile": func(v numbered) []string { return v.Data.Profile.names() },
 		"ebs-optimized":        world.One(func(v numbered) string { return world.BoolText(v.Data.EBSOptimized != nil && *v.Data.EBSOptimized) }),
-		"http-endpoint":        world.One(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Endpoint }),
-		"http-tokens":          world.One(func(v numbered) string { return metadataAnswer(v.Data.Metadata).Tokens }),
+		"http-endpoint":        world.One(func(v numbered) string { return MetadataAnswer(v.Data.Metadata).Endpoint }),
+		"http-tokens":          world.One(func(v numbered) string { return MetadataAnswer(v.Data.Metadata).Tokens }),
 		"network-card-index": func(v numbered) (all []string) {
 			for _, i := range v.Data.Interfaces {
 				all = append(all, strconv.Itoa(i.Card))

@@ -1,4 +1,4 @@
-package emulator
+package network
 
 import (
 	"fmt"
@@ -18,47 +18,47 @@ const (
 	addressesOff = 5 // the addresses that AWS keeps in every subnet
 )
 
-// vpc is one network.
-type vpc struct {
+// VPC is one network.
+type VPC struct {
 	ID   string
 	CIDR string
 	Tags world.Tags
 }
 
-// subnet is one subnet. Addresses that are not counted as free are those AWS
+// Subnet is one subnet. Addresses that are not counted as free are those AWS
 // keeps, those of the account's own devices, and those of instances.
-type subnet struct {
+type Subnet struct {
 	ID, VPC   string
 	Zone      world.Zone
 	CIDR      netip.Prefix
 	Public    bool
-	Hostnames hostnames // of instances that are launched into it
+	Hostnames Hostnames // of instances that are launched into it
 	Devices   int       // addresses held by NAT gateways and the control plane
 	Tags      world.Tags
 	Used      map[string]string // address to instance
 	NextTried uint32            // offset of the next address to try
 }
 
-// securityGroup is one security group.
-type securityGroup struct {
+// SecurityGroup is one security group.
+type SecurityGroup struct {
 	ID, VPC, Name, Description string
 	Tags                       world.Tags
 }
 
-func newVPC(a world.Account) *vpc {
+func newVPC(a world.Account) *VPC {
 	name := fmt.Sprintf("eksctl-%s-cluster/VPC", a.ClusterName)
-	return &vpc{ID: a.StableID("vpc"), CIDR: vpcCIDR, Tags: world.TagsFrom(map[string]string{"Name": name})}
+	return &VPC{ID: a.StableID("vpc"), CIDR: vpcCIDR, Tags: world.TagsFrom(map[string]string{"Name": name})}
 }
 
-func newSubnets(a world.Account, vpc string, zones []world.Zone) []*subnet {
-	var all []*subnet
+func newSubnets(a world.Account, vpc string, zones []world.Zone) []*Subnet {
+	var all []*Subnet
 	for i, z := range zones {
 		all = append(all, newSubnet(a, vpc, z, i, true), newSubnet(a, vpc, z, world.ZonesMax+i, false))
 	}
-	return world.ByKey(all, func(s *subnet) string { return s.ID })
+	return world.ByKey(all, func(s *Subnet) string { return s.ID })
 }
 
-func newSubnet(a world.Account, vpc string, z world.Zone, block int, public bool) *subnet {
+func newSubnet(a world.Account, vpc string, z world.Zone, block int, public bool) *Subnet {
 	kind, role, devices := "Private", "kubernetes.io/role/internal-elb", 0
 	if public {
 		kind, role = "Public", "kubernetes.io/role/elb"
@@ -68,7 +68,7 @@ func newSubnet(a world.Account, vpc string, z world.Zone, block int, public bool
 	}
 	first := netip.MustParsePrefix(vpcCIDR).Addr()
 	name := fmt.Sprintf("eksctl-%s-cluster/Subnet%s%s", a.ClusterName, kind, strings.ToUpper(strings.ReplaceAll(z.Name, "-", "")))
-	return &subnet{
+	return &Subnet{
 		ID:      a.StableID("subnet", z.Name, kind),
 		VPC:     vpc,
 		Zone:    z,
@@ -80,50 +80,51 @@ func newSubnet(a world.Account, vpc string, z world.Zone, block int, public bool
 	}
 }
 
-func newGroups(a world.Account, vpc string) []*securityGroup {
+func newGroups(a world.Account, vpc string) []*SecurityGroup {
 	owned := map[string]string{
 		"Name":                                   fmt.Sprintf("eks-cluster-sg-%s", a.ClusterName),
 		"aws:eks:cluster-name":                   a.ClusterName,
 		"kubernetes.io/cluster/" + a.ClusterName: "owned",
 	}
 	id := a.StableID("sg", "cluster")
-	groups := []*securityGroup{
+	groups := []*SecurityGroup{
 		{ID: id, VPC: vpc, Name: fmt.Sprintf("eks-cluster-sg-%s-%s", a.ClusterName, id[len(id)-8:]),
 			Description: "EKS created security group applied to ENI that is attached to EKS Control Plane master nodes, as well as any managed workloads.",
 			Tags:        a.DiscoveryTags().WithAll(world.TagsFrom(owned))},
 		{ID: a.StableID("sg", "default"), VPC: vpc, Name: "default", Description: defaultGroup},
 	}
-	return world.ByKey(groups, func(g *securityGroup) string { return g.ID })
+	return world.ByKey(groups, func(g *SecurityGroup) string { return g.ID })
 }
 
 // clusterGroup is the group that EKS made for the cluster.
-func (s *Server) clusterGroup() *securityGroup {
-	i := slices.IndexFunc(s.Groups, func(g *securityGroup) bool { return g.Tags.Get("aws:eks:cluster-name") != "" })
+func (s *Network) clusterGroup() *SecurityGroup {
+	i := slices.IndexFunc(s.Groups, func(g *SecurityGroup) bool { return g.Tags.Get("aws:eks:cluster-name") != "" })
 	if i < 0 {
 		return s.Groups[0]
 	}
 	return s.Groups[i]
 }
 
-// clusterVPC is the network that the account has from the start.
-func (s *Server) clusterVPC() *vpc { return s.VPCs[0] }
+// ClusterVPC is the network that the account has from the start.
+func (s *Network) ClusterVPC() *VPC { return s.VPCs[0] }
 
-func (s *Server) vpc(id string) (*vpc, error) {
-	if i := slices.IndexFunc(s.VPCs, func(v *vpc) bool { return v.ID == id }); i >= 0 {
+func (s *Network) vpc(id string) (*VPC, error) {
+	if i := slices.IndexFunc(s.VPCs, func(v *VPC) bool { return v.ID == id }); i >= 0 {
 		return s.VPCs[i], nil
 	}
 	return nil, wire.Errorf("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", id)
 }
 
-// vpcOf is the network of a subnet; empty where there is no such subnet.
-func (s *Server) vpcOf(subnet string) string {
-	if found, err := s.subnet(subnet); err == nil {
+// VPCOf is the network of a subnet; empty where there is no such subnet.
+func (s *Network) VPCOf(subnet string) string {
+	if found, err := s.Subnet(subnet); err == nil {
 		return found.VPC
 	}
 	return ""
 }
 
-func (s *Server) subnet(id string) (*subnet, error) {
+// Subnet finds a subnet by its ID.
+func (s *Network) Subnet(id string) (*Subnet, error) {
 	for _, sub := range s.Subnets {
 		if sub.ID == id {
 			return sub, nil
@@ -132,7 +133,8 @@ func (s *Server) subnet(id string) (*subnet, error) {
 	return nil, wire.Errorf("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
 }
 
-func (s *Server) group(id string) (*securityGroup, error) {
+// Group finds a security group by its ID.
+func (s *Network) Group(id string) (*SecurityGroup, error) {
 	for _, g := range s.Groups {
 		if g.ID == id {
 			return g, nil
@@ -142,16 +144,16 @@ func (s *Server) group(id string) (*securityGroup, error) {
 }
 
 // size is the number of addresses in the block.
-func (s *subnet) size() uint32 { return 1 << (32 - s.CIDR.Bits()) }
+func (s *Subnet) size() uint32 { return 1 << (32 - s.CIDR.Bits()) }
 
-// free is what DescribeSubnets calls AvailableIpAddressCount.
-func (s *subnet) free() int { return int(s.size()) - addressesOff - s.Devices - len(s.Used) }
+// Free is what DescribeSubnets calls AvailableIpAddressCount.
+func (s *Subnet) Free() int { return int(s.size()) - addressesOff - s.Devices - len(s.Used) }
 
-// take gives an instance the next free address. It returns false when the
+// Take gives an instance the next free address. It returns false when the
 // subnet is full. Addresses go up from the block's start and are not handed out
 // again before the block was walked through.
-func (s *subnet) take(instance string) (netip.Addr, bool) {
-	if s.free() <= 0 {
+func (s *Subnet) Take(instance string) (netip.Addr, bool) {
+	if s.Free() <= 0 {
 		return netip.Addr{}, false
 	}
 	first := uint32(addressesOff - 1 + s.Devices)
@@ -170,19 +172,19 @@ func (s *subnet) take(instance string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// blockSize is how many addresses a prefix of an interface has.
-const blockSize = 16
+// BlockSize is how many addresses a prefix of an interface has.
+const BlockSize = 16
 
 // blocks are the offsets at which prefixes may begin: not where AWS keeps addresses.
-func (s *subnet) blocks() (offsets []uint32) {
-	for at := uint32(blockSize); at+blockSize < s.size(); at += blockSize {
+func (s *Subnet) blocks() (offsets []uint32) {
+	for at := uint32(BlockSize); at+BlockSize < s.size(); at += BlockSize {
 		offsets = append(offsets, at)
 	}
 	return offsets
 }
 
-// freeBlocks is how many prefixes the subnet has room for.
-func (s *subnet) freeBlocks() (n int) {
+// FreeBlocks is how many prefixes the subnet has room for.
+func (s *Subnet) FreeBlocks() (n int) {
 	for _, at := range s.blocks() {
 		if s.blockFree(at) {
 			n++
@@ -191,8 +193,8 @@ func (s *subnet) freeBlocks() (n int) {
 	return n
 }
 
-func (s *subnet) blockFree(offset uint32) bool {
-	for i := range uint32(blockSize) {
+func (s *Subnet) blockFree(offset uint32) bool {
+	for i := range uint32(BlockSize) {
 		if _, taken := s.Used[addressAt(s.CIDR.Addr(), offset+i).String()]; taken {
 			return false
 		}
@@ -200,14 +202,14 @@ func (s *subnet) blockFree(offset uint32) bool {
 	return true
 }
 
-// takeBlock gives an instance a prefix: the last that is free, since single addresses go up. It returns
+// TakeBlock gives an instance a prefix: the last that is free, since single addresses go up. It returns
 // false where there is none.
-func (s *subnet) takeBlock(instance string) (netip.Prefix, bool) {
+func (s *Subnet) TakeBlock(instance string) (netip.Prefix, bool) {
 	for _, at := range slices.Backward(s.blocks()) {
 		if !s.blockFree(at) {
 			continue
 		}
-		for i := range uint32(blockSize) {
+		for i := range uint32(BlockSize) {
 			s.Used[addressAt(s.CIDR.Addr(), at+i).String()] = instance
 		}
 		return netip.PrefixFrom(addressAt(s.CIDR.Addr(), at), 28), true
@@ -215,8 +217,8 @@ func (s *subnet) takeBlock(instance string) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// release gives an instance's addresses back.
-func (s *subnet) release(instance string) {
+// Release gives an instance's addresses back.
+func (s *Subnet) Release(instance string) {
 	for address, holder := range s.Used {
 		if holder == instance {
 			delete(s.Used, address)
@@ -232,10 +234,10 @@ func addressAt(first netip.Addr, offset uint32) netip.Addr {
 }
 
 // ClusterNetwork is what EKS says of the network of its cluster, by ID. The lock is held.
-func (s *Server) ClusterNetwork() (vpc, group string, subnets []string) {
+func (s *Network) ClusterNetwork() (vpc, group string, subnets []string) {
 	subnets = []string{}
 	for _, sub := range s.Subnets {
 		subnets = append(subnets, sub.ID)
 	}
-	return s.clusterVPC().ID, s.clusterGroup().ID, subnets
+	return s.ClusterVPC().ID, s.clusterGroup().ID, subnets
 }

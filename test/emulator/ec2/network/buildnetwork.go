@@ -1,4 +1,4 @@
-package emulator
+package network
 
 import (
 	"net/netip"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
-	"github.com/daemok/daemok/test/market"
 )
 
 // defaultGroup describes the group that every VPC has.
@@ -27,9 +26,9 @@ func createVPC(c *call) (any, error) {
 		return nil, err
 	}
 	st := c.server
-	v := &vpc{ID: st.NewID("vpc"), CIDR: block.String(), Tags: world.TagsFor(specs, "vpc")}
+	v := &VPC{ID: st.NewID("vpc"), CIDR: block.String(), Tags: world.TagsFor(specs, "vpc")}
 	st.VPCs = append(st.VPCs, v)
-	st.addGroup(&securityGroup{ID: st.NewID("sg"), VPC: v.ID, Name: "default", Description: defaultGroup})
+	st.addGroup(&SecurityGroup{ID: st.NewID("sg"), VPC: v.ID, Name: "default", Description: defaultGroup})
 	return struct {
 		VPC vpcXML `xml:"vpc"`
 	}{vpcAnswer(st, v)}, nil
@@ -42,16 +41,16 @@ func deleteVPC(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	within := func(g *securityGroup) bool { return g.VPC == v.ID }
-	used := slices.ContainsFunc(st.Subnets, func(s *subnet) bool { return s.VPC == v.ID }) ||
-		slices.ContainsFunc(st.Groups, func(g *securityGroup) bool { return within(g) && g.Name != "default" })
-	if used || v == st.clusterVPC() {
+	within := func(g *SecurityGroup) bool { return g.VPC == v.ID }
+	used := slices.ContainsFunc(st.Subnets, func(s *Subnet) bool { return s.VPC == v.ID }) ||
+		slices.ContainsFunc(st.Groups, func(g *SecurityGroup) bool { return within(g) && g.Name != "default" })
+	if used || v == st.ClusterVPC() {
 		return nil, wire.Errorf("DependencyViolation", "The vpc '%s' has dependencies and cannot be deleted.", v.ID)
 	}
 	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	st.VPCs = slices.DeleteFunc(st.VPCs, func(other *vpc) bool { return other == v })
+	st.VPCs = slices.DeleteFunc(st.VPCs, func(other *VPC) bool { return other == v })
 	st.Groups = slices.DeleteFunc(st.Groups, within)
 	return nil, nil
 }
@@ -70,7 +69,7 @@ func createSubnet(c *call) (any, error) {
 	if around := netip.MustParsePrefix(v.CIDR); !around.Contains(block.Addr()) || block.Bits() < around.Bits() {
 		return nil, wire.Errorf("InvalidSubnet.Range", "The CIDR '%s' is invalid.", block)
 	}
-	if slices.ContainsFunc(st.Subnets, func(s *subnet) bool { return s.VPC == v.ID && s.CIDR.Overlaps(block) }) {
+	if slices.ContainsFunc(st.Subnets, func(s *Subnet) bool { return s.VPC == v.ID && s.CIDR.Overlaps(block) }) {
 		return nil, wire.Errorf("InvalidSubnet.Conflict", "The CIDR '%s' conflicts with another subnet", block)
 	}
 	in, err := st.ZoneOf(c.Params.String("AvailabilityZone"), c.Params.String("AvailabilityZoneId"))
@@ -84,8 +83,8 @@ func createSubnet(c *call) (any, error) {
 	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	made := &subnet{ID: st.NewID("subnet"), VPC: v.ID, Zone: in, CIDR: block, Tags: world.TagsFor(specs, "subnet"), Used: map[string]string{}}
-	st.Subnets = world.ByKey(append(st.Subnets, made), func(s *subnet) string { return s.ID })
+	made := &Subnet{ID: st.NewID("subnet"), VPC: v.ID, Zone: in, CIDR: block, Tags: world.TagsFor(specs, "subnet"), Used: map[string]string{}}
+	st.Subnets = world.ByKey(append(st.Subnets, made), func(s *Subnet) string { return s.ID })
 	return struct {
 		Subnet subnetXML `xml:"subnet"`
 	}{subnetAnswer(st, made)}, nil
@@ -94,7 +93,7 @@ func createSubnet(c *call) (any, error) {
 // deleteSubnet deletes a subnet in which nothing has an address.
 func deleteSubnet(c *call) (any, error) {
 	st := c.server
-	gone, err := st.subnet(c.Params.String("SubnetId"))
+	gone, err := st.Subnet(c.Params.String("SubnetId"))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +103,7 @@ func deleteSubnet(c *call) (any, error) {
 	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	st.Subnets = slices.DeleteFunc(st.Subnets, func(s *subnet) bool { return s == gone })
+	st.Subnets = slices.DeleteFunc(st.Subnets, func(s *Subnet) bool { return s == gone })
 	return nil, nil
 }
 
@@ -114,14 +113,14 @@ func createSecurityGroup(c *call) (any, error) {
 	if name == "" || description == "" || strings.HasPrefix(name, "sg-") {
 		return nil, wire.Errorf("InvalidParameterValue", "A group needs a description, and a name that does not begin with sg-")
 	}
-	v := st.clusterVPC()
+	v := st.ClusterVPC()
 	if id := c.Params.String("VpcId"); id != "" {
 		var err error
 		if v, err = st.vpc(id); err != nil {
 			return nil, err
 		}
 	}
-	if slices.ContainsFunc(st.Groups, func(g *securityGroup) bool { return g.VPC == v.ID && g.Name == name }) {
+	if slices.ContainsFunc(st.Groups, func(g *SecurityGroup) bool { return g.VPC == v.ID && g.Name == name }) {
 		return nil, wire.Errorf("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'", name, v.ID)
 	}
 	specs, err := world.ReadTagSpecifications(c.Params)
@@ -131,7 +130,7 @@ func createSecurityGroup(c *call) (any, error) {
 	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	made := &securityGroup{ID: st.NewID("sg"), VPC: v.ID, Name: name, Description: description, Tags: world.TagsFor(specs, "security-group")}
+	made := &SecurityGroup{ID: st.NewID("sg"), VPC: v.ID, Name: name, Description: description, Tags: world.TagsFor(specs, "security-group")}
 	st.addGroup(made)
 	return struct {
 		Return bool       `xml:"return"`
@@ -143,26 +142,25 @@ func createSecurityGroup(c *call) (any, error) {
 // deleteSecurityGroup deletes a group that nothing is behind.
 func deleteSecurityGroup(c *call) (any, error) {
 	st := c.server
-	gone, err := st.group(c.Params.String("GroupId"))
+	gone, err := st.Group(c.Params.String("GroupId"))
 	if err != nil {
 		return nil, err
 	}
 	if gone.Name == "default" {
 		return nil, wire.Errorf("CannotDelete", "the specified group: \"%s\" name: \"default\" cannot be deleted by a user", gone.ID)
 	}
-	behind := slices.ContainsFunc(c.server.visible(c.At), func(l live) bool { return l.state != market.Terminated && slices.Contains(l.Groups, gone.ID) })
-	if behind || gone == st.clusterGroup() {
+	if c.server.members.InGroup(gone.ID, c.At) || gone == st.clusterGroup() {
 		return nil, wire.Errorf("DependencyViolation", "resource %s has a dependent object", gone.ID)
 	}
 	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	st.Groups = slices.DeleteFunc(st.Groups, func(g *securityGroup) bool { return g == gone })
+	st.Groups = slices.DeleteFunc(st.Groups, func(g *SecurityGroup) bool { return g == gone })
 	return nil, nil
 }
 
-func (s *Server) addGroup(g *securityGroup) {
-	s.Groups = world.ByKey(append(s.Groups, g), func(g *securityGroup) string { return g.ID })
+func (s *Network) addGroup(g *SecurityGroup) {
+	s.Groups = world.ByKey(append(s.Groups, g), func(g *SecurityGroup) string { return g.ID })
 }
 
 // readBlock reads an IPv4 block of a /16 to a /28.

@@ -1,4 +1,4 @@
-package emulator
+package template
 
 import (
 	"cmp"
@@ -6,13 +6,27 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/test/emulator/ec2/network"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
 )
 
-// launchData is what a launch template version, a RunInstances call or a fleet
+// MetadataAnswer is how EC2 shows the options of the metadata service, with the defaults of what is left open.
+func MetadataAnswer(m *MetadataOptions) *MetadataOptions {
+	x := MetadataOptions{State: "applied", Endpoint: "enabled", IPv6: "disabled", HopLimit: 2, Tokens: "required", InstanceTags: "disabled"}
+	if m != nil {
+		world.Pick(&x.Endpoint, m.Endpoint)
+		world.Pick(&x.IPv6, m.IPv6)
+		world.Pick(&x.HopLimit, m.HopLimit)
+		world.Pick(&x.Tokens, m.Tokens)
+		world.Pick(&x.InstanceTags, m.InstanceTags)
+	}
+	return &x
+}
+
+// LaunchData is what a launch template version, a RunInstances call or a fleet
 // override says about instances. Absent fields are zero.
-type launchData struct {
+type LaunchData struct {
 	ImageID      string                   `xml:"imageId,omitempty"`
 	InstanceType string                   `xml:"instanceType,omitempty"`
 	KeyName      string                   `xml:"keyName,omitempty"`
@@ -20,18 +34,18 @@ type launchData struct {
 	EBSOptimized *bool                    `xml:"ebsOptimized"`
 	Profile      *profileRef              `xml:"iamInstanceProfile"`
 	Monitoring   *monitoring              `xml:"monitoring"`
-	Devices      []deviceMapping          `xml:"blockDeviceMappingSet>item"`
-	Interfaces   []interfaceSpec          `xml:"networkInterfaceSet>item"`
+	Devices      []DeviceMapping          `xml:"blockDeviceMappingSet>item"`
+	Interfaces   []InterfaceSpec          `xml:"networkInterfaceSet>item"`
 	GroupIDs     []string                 `xml:"securityGroupIdSet>item"`
 	GroupNames   []string                 `xml:"securityGroupSet>item"`
 	Tags         []world.TagSpecification `xml:"tagSpecificationSet>item"`
-	Metadata     *metadataOptions         `xml:"metadataOptions"`
-	Placement    *placement               `xml:"placement"`
-	CPU          *cpuOptions              `xml:"cpuOptions"`
-	Reservation  *reservationSpec         `xml:"capacityReservationSpecification"`
+	Metadata     *MetadataOptions         `xml:"metadataOptions"`
+	Placement    *Placement               `xml:"placement"`
+	CPU          *CPUOptions              `xml:"cpuOptions"`
+	Reservation  *ReservationSpec         `xml:"capacityReservationSpecification"`
 	Market       *marketOptions           `xml:"instanceMarketOptions"`
-	Hostnames    *hostnames               `xml:"privateDnsNameOptions"`
-	Enclave      *enclaveOptions          `xml:"enclaveOptions"`
+	Hostnames    *network.Hostnames       `xml:"privateDnsNameOptions"`
+	Enclave      *EnclaveOptions          `xml:"enclaveOptions"`
 	SubnetID     string                   `xml:"-" json:",omitempty"` // not part of templates: from RunInstances and overrides
 	Zone         string                   `xml:"-" json:",omitempty"`
 	MaxPrice     string                   `xml:"-" json:",omitempty"`
@@ -46,14 +60,16 @@ type monitoring struct {
 	Enabled bool `xml:"enabled"`
 }
 
-type deviceMapping struct {
+// DeviceMapping says which volume is on a device.
+type DeviceMapping struct {
 	Name     string   `xml:"deviceName,omitempty"`
 	Virtual  string   `xml:"virtualName,omitempty"`
 	NoDevice string   `xml:"noDevice,omitempty"`
-	EBS      *ebsSpec `xml:"ebs"`
+	EBS      *EBSSpec `xml:"ebs"`
 }
 
-type ebsSpec struct {
+// EBSSpec is what is said of a volume; what is zero is as the image or EC2 has it.
+type EBSSpec struct {
 	DeleteOnTermination *bool  `xml:"deleteOnTermination"`
 	Encrypted           *bool  `xml:"encrypted"`
 	IOPS                int    `xml:"iops,omitempty"`
@@ -65,7 +81,8 @@ type ebsSpec struct {
 	InitializationRate  int    `xml:"volumeInitializationRate,omitempty"`
 }
 
-type interfaceSpec struct {
+// InterfaceSpec is what is said of a network interface.
+type InterfaceSpec struct {
 	PublicIP            *bool    `xml:"associatePublicIpAddress"`
 	DeleteOnTermination *bool    `xml:"deleteOnTermination"`
 	Description         string   `xml:"description,omitempty"`
@@ -80,17 +97,18 @@ type interfaceSpec struct {
 	Card                int      `xml:"networkCardIndex"`
 	SubnetID            string   `xml:"subnetId,omitempty"`
 
-	Tracking *tracking `xml:"connectionTrackingSpecification"`
+	Tracking *Tracking `xml:"connectionTrackingSpecification"`
 }
 
-// tracking is for how many seconds idle connections are tracked; 0: as usual.
-type tracking struct {
+// Tracking is for how many seconds idle connections are tracked; 0: as usual.
+type Tracking struct {
 	TCP       int `xml:"tcpEstablishedTimeout,omitempty"`
 	UDPStream int `xml:"udpStreamTimeout,omitempty"`
 	UDP       int `xml:"udpTimeout,omitempty"`
 }
 
-type metadataOptions struct {
+// MetadataOptions are those of the metadata service of an instance.
+type MetadataOptions struct {
 	State        string `xml:"state,omitempty"`
 	Endpoint     string `xml:"httpEndpoint,omitempty"`
 	IPv6         string `xml:"httpProtocolIpv6,omitempty"`
@@ -99,7 +117,8 @@ type metadataOptions struct {
 	InstanceTags string `xml:"instanceMetadataTags,omitempty"`
 }
 
-type placement struct {
+// Placement says where instances run.
+type Placement struct {
 	Zone      string `xml:"availabilityZone,omitempty"`
 	ZoneID    string `xml:"-" json:",omitempty"` // instances and overrides alone carry it
 	GroupName string `xml:"groupName,omitempty"`
@@ -108,14 +127,16 @@ type placement struct {
 	Tenancy   string `xml:"tenancy,omitempty"`
 }
 
-type cpuOptions struct {
+// CPUOptions are what an instance has of the processors of its type.
+type CPUOptions struct {
 	Cores          int    `xml:"coreCount,omitempty"`
 	ThreadsPerCore int    `xml:"threadsPerCore,omitempty"`
 	SEVSNP         string `xml:"amdSevSnp,omitempty"`
 	Nested         string `xml:"nestedVirtualization,omitempty"`
 }
 
-type reservationSpec struct {
+// ReservationSpec says which capacity reservations instances run in.
+type ReservationSpec struct {
 	Preference string             `xml:"capacityReservationPreference,omitempty"`
 	Target     *reservationTarget `xml:"capacityReservationTarget"`
 }
@@ -129,27 +150,27 @@ type marketOptions struct {
 	Type string `xml:"marketType,omitempty"`
 }
 
-// market is the market that instances are launched on, among those of reservations; empty
+// ReservedMarket is the market that instances are launched on, among those of reservations; empty
 // for the others.
-func (d launchData) market() string {
+func (d LaunchData) ReservedMarket() string {
 	if d.Market == nil || d.Market.Type == "spot" {
 		return ""
 	}
 	return d.Market.Type
 }
 
-// readLaunchData decodes LaunchTemplateData, or the same fields of a
+// ReadLaunchData decodes LaunchTemplateData, or the same fields of a
 // RunInstances call or a fleet override. A field that AWS has and this decoder
 // does not know is ignored.
-func readLaunchData(n *wire.Node) (launchData, error) {
+func ReadLaunchData(n *wire.Node) (LaunchData, error) {
 	r := &world.IntReader{}
-	d := launchData{
+	d := LaunchData{
 		ImageID: n.String("ImageId"), InstanceType: n.String("InstanceType"), KeyName: n.String("KeyName"), UserData: n.String("UserData"),
 		EBSOptimized: n.BoolPtr("EbsOptimized"), SubnetID: n.String("SubnetId"), Zone: n.String("AvailabilityZone"), MaxPrice: n.String("MaxPrice"),
 		GroupIDs: n.Strings("SecurityGroupId"), GroupNames: n.Strings("SecurityGroup"),
 		Devices: readDevices(n, r), Interfaces: readInterfaces(n, r), Metadata: readMetadata(n.At("MetadataOptions"), r),
 		Placement: readPlacement(n.At("Placement"), r), CPU: readCPU(n.At("CpuOptions"), r),
-		Reservation: readReservation(n.At("CapacityReservationSpecification")), Hostnames: readHostnames(n.At("PrivateDnsNameOptions")), Enclave: readEnclave(n.At("EnclaveOptions")),
+		Reservation: readReservation(n.At("CapacityReservationSpecification")), Hostnames: network.ReadHostnames(n.At("PrivateDnsNameOptions")), Enclave: readEnclave(n.At("EnclaveOptions")),
 	}
 	if p := n.At("IamInstanceProfile"); p != nil {
 		d.Profile = &profileRef{ARN: p.String("Arn"), Name: p.String("Name")}
@@ -169,12 +190,12 @@ func readLaunchData(n *wire.Node) (launchData, error) {
 	return d, err
 }
 
-func readDevices(n *wire.Node, r *world.IntReader) []deviceMapping {
-	var all []deviceMapping
+func readDevices(n *wire.Node, r *world.IntReader) []DeviceMapping {
+	var all []DeviceMapping
 	for _, d := range n.List("BlockDeviceMapping") {
-		m := deviceMapping{Name: d.String("DeviceName"), Virtual: d.String("VirtualName"), NoDevice: d.String("NoDevice")}
+		m := DeviceMapping{Name: d.String("DeviceName"), Virtual: d.String("VirtualName"), NoDevice: d.String("NoDevice")}
 		if e := d.At("Ebs"); e != nil {
-			m.EBS = &ebsSpec{
+			m.EBS = &EBSSpec{
 				DeleteOnTermination: e.BoolPtr("DeleteOnTermination"), Encrypted: e.BoolPtr("Encrypted"), IOPS: r.Int(e, "Iops"),
 				KMSKey: e.String("KmsKeyId"), Snapshot: e.String("SnapshotId"), Throughput: r.Int(e, "Throughput"),
 				SizeGiB: r.Int(e, "VolumeSize"), Type: e.String("VolumeType"), InitializationRate: r.Int(e, "VolumeInitializationRate"),
@@ -185,10 +206,10 @@ func readDevices(n *wire.Node, r *world.IntReader) []deviceMapping {
 	return all
 }
 
-func readInterfaces(n *wire.Node, r *world.IntReader) []interfaceSpec {
-	var all []interfaceSpec
+func readInterfaces(n *wire.Node, r *world.IntReader) []InterfaceSpec {
+	var all []InterfaceSpec
 	for _, i := range n.List("NetworkInterface") {
-		all = append(all, interfaceSpec{
+		all = append(all, InterfaceSpec{
 			PublicIP: i.BoolPtr("AssociatePublicIpAddress"), DeleteOnTermination: i.BoolPtr("DeleteOnTermination"),
 			Description: i.String("Description"), DeviceIndex: r.Int(i, "DeviceIndex"), Groups: i.Strings("SecurityGroupId"),
 			Type: i.String("InterfaceType"), PrefixCount: r.Int(i, "Ipv4PrefixCount"), SecondaryCount: r.Int(i, "SecondaryPrivateIpAddressCount"),
@@ -199,57 +220,57 @@ func readInterfaces(n *wire.Node, r *world.IntReader) []interfaceSpec {
 	return all
 }
 
-func readTracking(n *wire.Node, r *world.IntReader) *tracking {
+func readTracking(n *wire.Node, r *world.IntReader) *Tracking {
 	if n == nil {
 		return nil
 	}
-	return &tracking{TCP: r.Int(n, "TcpEstablishedTimeout"), UDPStream: r.Int(n, "UdpStreamTimeout"), UDP: r.Int(n, "UdpTimeout")}
+	return &Tracking{TCP: r.Int(n, "TcpEstablishedTimeout"), UDPStream: r.Int(n, "UdpStreamTimeout"), UDP: r.Int(n, "UdpTimeout")}
 }
 
-func readMetadata(n *wire.Node, r *world.IntReader) *metadataOptions {
+func readMetadata(n *wire.Node, r *world.IntReader) *MetadataOptions {
 	if n == nil {
 		return nil
 	}
-	return &metadataOptions{
+	return &MetadataOptions{
 		Endpoint: n.String("HttpEndpoint"), IPv6: n.String("HttpProtocolIpv6"), HopLimit: r.Int(n, "HttpPutResponseHopLimit"),
 		Tokens: n.String("HttpTokens"), InstanceTags: n.String("InstanceMetadataTags"),
 	}
 }
 
-func readPlacement(n *wire.Node, r *world.IntReader) *placement {
+func readPlacement(n *wire.Node, r *world.IntReader) *Placement {
 	if n == nil {
 		return nil
 	}
-	return &placement{
+	return &Placement{
 		Zone: n.String("AvailabilityZone"), GroupName: n.String("GroupName"), GroupID: n.String("GroupId"),
 		Partition: r.Int(n, "PartitionNumber"), Tenancy: n.String("Tenancy"),
 	}
 }
 
-func readCPU(n *wire.Node, r *world.IntReader) *cpuOptions {
+func readCPU(n *wire.Node, r *world.IntReader) *CPUOptions {
 	if n == nil {
 		return nil
 	}
-	return &cpuOptions{
+	return &CPUOptions{
 		Cores: r.Int(n, "CoreCount"), ThreadsPerCore: r.Int(n, "ThreadsPerCore"),
 		SEVSNP: n.String("AmdSevSnp"), Nested: n.String("NestedVirtualization"),
 	}
 }
 
-func readReservation(n *wire.Node) *reservationSpec {
+func readReservation(n *wire.Node) *ReservationSpec {
 	if n == nil {
 		return nil
 	}
-	spec := &reservationSpec{Preference: n.String("CapacityReservationPreference")}
+	spec := &ReservationSpec{Preference: n.String("CapacityReservationPreference")}
 	if t := n.At("CapacityReservationTarget"); t != nil {
 		spec.Target = &reservationTarget{ID: t.String("CapacityReservationId"), GroupARN: t.String("CapacityReservationResourceGroupArn")}
 	}
 	return spec
 }
 
-// under returns what an instance gets when o is laid over d: what o says wins,
+// Under returns what an instance gets when o is laid over d: what o says wins,
 // devices are merged by name, tags are joined.
-func (d launchData) under(o launchData) launchData {
+func (d LaunchData) Under(o LaunchData) LaunchData {
 	merged := d
 	world.Pick(&merged.ImageID, o.ImageID)
 	world.Pick(&merged.InstanceType, o.InstanceType)
@@ -274,15 +295,16 @@ func (d launchData) under(o launchData) launchData {
 	if len(o.GroupIDs)+len(o.GroupNames) > 0 {
 		merged.GroupIDs, merged.GroupNames = o.GroupIDs, o.GroupNames
 	}
-	merged.Devices = mergeDevices(d.Devices, o.Devices)
+	merged.Devices = MergeDevices(d.Devices, o.Devices)
 	merged.Tags = slices.Concat(d.Tags, o.Tags)
 	return merged
 }
 
-func mergeDevices(under, over []deviceMapping) []deviceMapping {
+// MergeDevices lays devices over those of an image or a template, by their names.
+func MergeDevices(under, over []DeviceMapping) []DeviceMapping {
 	merged := slices.Clone(under)
 	for _, d := range over {
-		i := slices.IndexFunc(merged, func(m deviceMapping) bool { return m.Name == d.Name })
+		i := slices.IndexFunc(merged, func(m DeviceMapping) bool { return m.Name == d.Name })
 		if i < 0 {
 			merged = append(merged, d)
 			continue
@@ -294,8 +316,8 @@ func mergeDevices(under, over []deviceMapping) []deviceMapping {
 
 const userDataBytesMax = 16 << 10
 
-// check refuses what EC2 refuses without looking at other resources.
-func (d launchData) check() error {
+// Check refuses what EC2 refuses without looking at other resources.
+func (d LaunchData) Check() error {
 	if d.UserData != "" {
 		text, err := base64.StdEncoding.DecodeString(d.UserData)
 		if err != nil {
@@ -314,21 +336,21 @@ func (d launchData) check() error {
 	if err := d.CPU.check(); err != nil {
 		return err
 	}
-	if err := d.Hostnames.check("privateDnsNameOptions.hostnameType"); err != nil {
+	if err := d.Hostnames.Check("privateDnsNameOptions.hostnameType"); err != nil {
 		return err
 	}
 	return d.checkDevices()
 }
 
-// checkPublic refuses a word on public addresses beside several interfaces, which launch templates may hold.
-func (d launchData) checkPublic() error {
-	if len(d.Interfaces) > 1 && slices.ContainsFunc(d.Interfaces, func(i interfaceSpec) bool { return i.PublicIP != nil }) {
+// CheckPublic refuses a word on public addresses beside several interfaces, which launch templates may hold.
+func (d LaunchData) CheckPublic() error {
+	if len(d.Interfaces) > 1 && slices.ContainsFunc(d.Interfaces, func(i InterfaceSpec) bool { return i.PublicIP != nil }) {
 		return wire.Errorf("InvalidParameterCombination", "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
 	}
 	return nil
 }
 
-func (d launchData) checkDevices() error {
+func (d LaunchData) checkDevices() error {
 	for _, m := range d.Devices {
 		e := m.EBS
 		if e == nil {

@@ -1,4 +1,4 @@
-package emulator
+package image
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
-	"github.com/daemok/daemok/test/market"
 )
 
 // copyImage makes an image of the account's own out of any that it sees in the region.
@@ -16,7 +15,7 @@ func copyImage(c *call) (any, error) {
 	if region := c.Params.String("SourceRegion"); region != st.Settings.Region {
 		return nil, wire.Errorf("InvalidRequest", "The emulator has the images of %s alone, not those of %s", st.Settings.Region, region)
 	}
-	from, err := st.image(c.Params.String("SourceImageId"))
+	from, err := st.Image(c.Params.String("SourceImageId"))
 	if err != nil {
 		return nil, err
 	}
@@ -34,15 +33,15 @@ func copyImage(c *call) (any, error) {
 	made.ID, made.Name, made.Description = st.NewID("ami"), c.Params.String("Name"), c.Params.String("Description")
 	made.OwnerID, made.OwnerAlias, made.CreatedAt, made.DeprecatedAt = st.Settings.ID, "", c.At, time.Time{}
 	made.Tags = world.TagsFor(specs, "image")
-	st.Images = world.ByKey(append(st.Images, &made), func(i *image) string { return i.ID })
+	st.Images = world.ByKey(append(st.Images, &made), func(i *Image) string { return i.ID })
 	return struct {
 		ID string `xml:"imageId"`
 	}{made.ID}, nil
 }
 
 // ownImage finds the image that a call is about, which must be the account's.
-func (c *call) ownImage() (*image, error) {
-	i, err := c.server.image(c.Params.String("ImageId"))
+func (c *call) ownImage() (*Image, error) {
+	i, err := c.server.Image(c.Params.String("ImageId"))
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +57,7 @@ func deregisterImage(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.server.Images = slices.DeleteFunc(slices.Clone(c.server.Images), func(i *image) bool { return i == gone })
+	c.server.Images = slices.DeleteFunc(slices.Clone(c.server.Images), func(i *Image) bool { return i == gone })
 	return nil, nil
 }
 
@@ -78,15 +77,15 @@ func deprecateImage(c *call) (any, error) {
 }
 
 // deprecated reports whether an image is past its deprecation; one without never is.
-func (i *image) deprecated(now time.Time) bool {
+func (i *Image) deprecated(now time.Time) bool {
 	return !i.DeprecatedAt.IsZero() && !i.DeprecatedAt.After(now)
 }
 
 // releaseEvery is how often newer images come out, which aliases then lead to.
 const releaseEvery = 28 * 24 * time.Hour
 
-// publishDue makes the images that have come out since the account was made.
-func (s *Server) publishDue(now time.Time) {
+// PublishDue makes the images that have come out since the account was made.
+func (s *Registry) PublishDue(now time.Time) {
 	first := s.CreatedAt.AddDate(0, 0, -releaseAges[0])
 	for !now.Before(first.Add(time.Duration(s.Released+1) * releaseEvery)) {
 		s.Released++
@@ -99,15 +98,6 @@ func (s *Server) publishDue(now time.Time) {
 				b.announce(r, img, s.Parameters)
 			}
 		}
-		s.Images = world.ByKey(s.Images, func(i *image) string { return i.ID })
+		s.Images = world.ByKey(s.Images, func(i *Image) string { return i.ID })
 	}
-}
-
-func startInstances(c *call) (any, error) {
-	return changeInstances(c, func(l live) error {
-		if !slices.Contains([]market.State{market.Stopped, market.Running, market.Pending}, l.state) {
-			return wire.Errorf("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be started.", l.ID)
-		}
-		return nil
-	}, func(id string) { c.server.Market().Start(id) })
 }

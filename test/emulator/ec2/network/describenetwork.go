@@ -1,4 +1,4 @@
-package emulator
+package network
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ type subnetXML struct {
 	DefaultForAZ bool        `xml:"defaultForAz"`
 	MapPublicIP  bool        `xml:"mapPublicIpOnLaunch"`
 	OwnerID      string      `xml:"ownerId"`
-	Hostnames    hostnameXML `xml:"privateDnsNameOptionsOnLaunch"`
+	Hostnames    HostnameXML `xml:"privateDnsNameOptionsOnLaunch"`
 	State        string      `xml:"state"`
 	ARN          string      `xml:"subnetArn"`
 	ID           string      `xml:"subnetId"`
@@ -28,15 +28,15 @@ type subnetXML struct {
 
 func describeSubnets(c *call) (any, error) {
 	st := c.server
-	chosen, err := world.ChosenByID(c.Params.Strings("SubnetId"), st.Subnets, func(s *subnet) string { return s.ID }, "InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist")
+	chosen, err := world.ChosenByID(c.Params.Strings("SubnetId"), st.Subnets, func(s *Subnet) string { return s.ID }, "InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := world.List[*subnet]{
+	page, next, err := world.List[*Subnet]{
 		Fields: subnetFields(st),
-		Tags:   func(s *subnet) world.Tags { return s.Tags.Searchable(c.At) },
+		Tags:   func(s *Subnet) world.Tags { return s.Tags.Searchable(c.At) },
 		Limits: world.PageLimits{5, 1000, 1000},
-		Key:    func(s *subnet) string { return s.ID },
+		Key:    func(s *Subnet) string { return s.ID },
 	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
@@ -52,39 +52,39 @@ func describeSubnets(c *call) (any, error) {
 	return answer, nil
 }
 
-func subnetAnswer(st *Server, s *subnet) subnetXML {
+func subnetAnswer(st *Network, s *Subnet) subnetXML {
 	return subnetXML{
-		Zone: s.Zone.Name, ZoneID: s.Zone.ID, Free: s.free(), CIDR: s.CIDR.String(), MapPublicIP: s.Public,
+		Zone: s.Zone.Name, ZoneID: s.Zone.ID, Free: s.Free(), CIDR: s.CIDR.String(), MapPublicIP: s.Public,
 		OwnerID: st.Settings.ID, State: "available", ARN: st.Settings.ARN("ec2", st.Settings.Region, "subnet/"+s.ID),
-		ID: s.ID, Tags: s.Tags, VPC: s.VPC, Hostnames: s.Hostnames.answer(),
+		ID: s.ID, Tags: s.Tags, VPC: s.VPC, Hostnames: s.Hostnames.Answer(),
 	}
 }
 
-func subnetFields(st *Server) world.Fields[*subnet] {
-	zoneName := world.One(func(s *subnet) string { return s.Zone.Name })
-	cidr := world.One(func(s *subnet) string { return s.CIDR.String() })
-	return world.Fields[*subnet]{
+func subnetFields(st *Network) world.Fields[*Subnet] {
+	zoneName := world.One(func(s *Subnet) string { return s.Zone.Name })
+	cidr := world.One(func(s *Subnet) string { return s.CIDR.String() })
+	return world.Fields[*Subnet]{
 		"availability-zone":          zoneName,
 		"availabilityZone":           zoneName,
-		"availability-zone-id":       world.One(func(s *subnet) string { return s.Zone.ID }),
-		"available-ip-address-count": world.One(func(s *subnet) string { return strconv.Itoa(s.free()) }),
+		"availability-zone-id":       world.One(func(s *Subnet) string { return s.Zone.ID }),
+		"available-ip-address-count": world.One(func(s *Subnet) string { return strconv.Itoa(s.Free()) }),
 		"cidr":                       cidr,
 		"cidr-block":                 cidr,
 		"cidrBlock":                  cidr,
-		"default-for-az":             world.One(func(*subnet) string { return "false" }),
-		"map-public-ip-on-launch":    world.One(func(s *subnet) string { return world.BoolText(s.Public) }),
-		"owner-id":                   world.One(func(*subnet) string { return st.Settings.ID }),
-		"state":                      world.One(func(*subnet) string { return "available" }),
-		"subnet-arn": world.One(func(s *subnet) string {
+		"default-for-az":             world.One(func(*Subnet) string { return "false" }),
+		"map-public-ip-on-launch":    world.One(func(s *Subnet) string { return world.BoolText(s.Public) }),
+		"owner-id":                   world.One(func(*Subnet) string { return st.Settings.ID }),
+		"state":                      world.One(func(*Subnet) string { return "available" }),
+		"subnet-arn": world.One(func(s *Subnet) string {
 			return st.Settings.ARN("ec2", st.Settings.Region, "subnet/"+s.ID)
 		}),
-		"subnet-id": world.One(func(s *subnet) string { return s.ID }),
-		"vpc-id":    world.One(func(s *subnet) string { return s.VPC }),
+		"subnet-id": world.One(func(s *Subnet) string { return s.ID }),
+		"vpc-id":    world.One(func(s *Subnet) string { return s.VPC }),
 
-		"enable-dns64":                    world.One(func(*subnet) string { return "false" }),
-		"ipv6-native":                     world.One(func(*subnet) string { return "false" }),
-		"map-customer-owned-ip-on-launch": world.One(func(*subnet) string { return "false" }),
-	}.With(hostnameFields("private-dns-name-options-on-launch", func(s *subnet) hostnameXML { return s.Hostnames.answer() })).Lacking("customer-owned-ipv4-pool", "enable-lni-at-device-index", "ipv6-cidr-block-association.association-id",
+		"enable-dns64":                    world.One(func(*Subnet) string { return "false" }),
+		"ipv6-native":                     world.One(func(*Subnet) string { return "false" }),
+		"map-customer-owned-ip-on-launch": world.One(func(*Subnet) string { return "false" }),
+	}.With(HostnameFields("private-dns-name-options-on-launch", func(s *Subnet) HostnameXML { return s.Hostnames.Answer() })).Lacking("customer-owned-ipv4-pool", "enable-lni-at-device-index", "ipv6-cidr-block-association.association-id",
 		"ipv6-cidr-block-association.ipv6-cidr-block", "ipv6-cidr-block-association.state", "outpost-arn")
 }
 
@@ -117,19 +117,19 @@ type pairXML struct {
 
 func describeSecurityGroups(c *call) (any, error) {
 	st := c.server
-	chosen, err := world.ChosenByID(c.Params.Strings("GroupId"), st.Groups, func(g *securityGroup) string { return g.ID }, "InvalidGroup.NotFound", "The security group '%s' does not exist")
+	chosen, err := world.ChosenByID(c.Params.Strings("GroupId"), st.Groups, func(g *SecurityGroup) string { return g.ID }, "InvalidGroup.NotFound", "The security group '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	chosen, err = world.ChosenByID(c.Params.Strings("GroupName"), chosen, func(g *securityGroup) string { return g.Name }, "InvalidGroup.NotFound", "The security group '%s' does not exist")
+	chosen, err = world.ChosenByID(c.Params.Strings("GroupName"), chosen, func(g *SecurityGroup) string { return g.Name }, "InvalidGroup.NotFound", "The security group '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := world.List[*securityGroup]{
+	page, next, err := world.List[*SecurityGroup]{
 		Fields: groupFields(st),
-		Tags:   func(g *securityGroup) world.Tags { return g.Tags.Searchable(c.At) },
+		Tags:   func(g *SecurityGroup) world.Tags { return g.Tags.Searchable(c.At) },
 		Limits: world.PageLimits{5, 1000, 1000},
-		Key:    func(g *securityGroup) string { return g.ID },
+		Key:    func(g *SecurityGroup) string { return g.ID },
 	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func describeSecurityGroups(c *call) (any, error) {
 
 // groupAnswer shows the rules that every group of the account has: everything
 // among its members, and everything outwards.
-func groupAnswer(st *Server, g *securityGroup) groupXML {
+func groupAnswer(st *Network, g *SecurityGroup) groupXML {
 	return groupXML{
 		Description: g.Description, ID: g.ID, Name: g.Name, OwnerID: st.Settings.ID, Tags: g.Tags, VPC: g.VPC,
 		ARN:      st.Settings.ARN("ec2", st.Settings.Region, "security-group/"+g.ID),
@@ -156,22 +156,22 @@ func groupAnswer(st *Server, g *securityGroup) groupXML {
 	}
 }
 
-func groupFields(st *Server) world.Fields[*securityGroup] {
-	within := world.One(func(g *securityGroup) string { return g.ID }) // of what the rules of groupAnswer let in
-	whole := world.One(func(*securityGroup) string { return "-1" })
-	return world.Fields[*securityGroup]{
-		"egress.ip-permission.cidr":     world.One(func(*securityGroup) string { return "0.0.0.0/0" }),
+func groupFields(st *Network) world.Fields[*SecurityGroup] {
+	within := world.One(func(g *SecurityGroup) string { return g.ID }) // of what the rules of groupAnswer let in
+	whole := world.One(func(*SecurityGroup) string { return "-1" })
+	return world.Fields[*SecurityGroup]{
+		"egress.ip-permission.cidr":     world.One(func(*SecurityGroup) string { return "0.0.0.0/0" }),
 		"egress.ip-permission.protocol": whole,
 		"ip-permission.group-id":        within,
-		"ip-permission.group-name":      world.One(func(g *securityGroup) string { return g.Name }),
+		"ip-permission.group-name":      world.One(func(g *SecurityGroup) string { return g.Name }),
 		"ip-permission.protocol":        whole,
-		"ip-permission.user-id":         world.One(func(*securityGroup) string { return st.Settings.ID }),
+		"ip-permission.user-id":         world.One(func(*SecurityGroup) string { return st.Settings.ID }),
 
-		"description": world.One(func(g *securityGroup) string { return g.Description }),
-		"group-id":    world.One(func(g *securityGroup) string { return g.ID }),
-		"group-name":  world.One(func(g *securityGroup) string { return g.Name }),
-		"owner-id":    world.One(func(*securityGroup) string { return st.Settings.ID }),
-		"vpc-id":      world.One(func(g *securityGroup) string { return g.VPC }),
+		"description": world.One(func(g *SecurityGroup) string { return g.Description }),
+		"group-id":    world.One(func(g *SecurityGroup) string { return g.ID }),
+		"group-name":  world.One(func(g *SecurityGroup) string { return g.Name }),
+		"owner-id":    world.One(func(*SecurityGroup) string { return st.Settings.ID }),
+		"vpc-id":      world.One(func(g *SecurityGroup) string { return g.VPC }),
 	}.Lacking("egress.ip-permission.from-port", "egress.ip-permission.group-id", "egress.ip-permission.group-name", "egress.ip-permission.ipv6-cidr",
 		"egress.ip-permission.prefix-list-id", "egress.ip-permission.to-port", "egress.ip-permission.user-id",
 		"ip-permission.cidr", "ip-permission.from-port", "ip-permission.ipv6-cidr", "ip-permission.prefix-list-id", "ip-permission.to-port")
@@ -187,30 +187,30 @@ type vpcXML struct {
 	Tags    world.Tags `xml:"tagSet>item"`
 }
 
-func vpcAnswer(st *Server, v *vpc) vpcXML {
+func vpcAnswer(st *Network, v *VPC) vpcXML {
 	return vpcXML{ID: v.ID, CIDR: v.CIDR, State: "available", OwnerID: st.Settings.ID, Tenancy: "default", Tags: v.Tags}
 }
 
 func describeVPCs(c *call) (any, error) {
 	st := c.server
-	byID := func(v *vpc) string { return v.ID }
+	byID := func(v *VPC) string { return v.ID }
 	chosen, err := world.ChosenByID(c.Params.Strings("VpcId"), st.VPCs, byID, "InvalidVpcID.NotFound", "The vpc ID '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := world.List[*vpc]{
-		Fields: world.Fields[*vpc]{
+	page, next, err := world.List[*VPC]{
+		Fields: world.Fields[*VPC]{
 			"vpc-id":                            world.One(byID),
-			"cidr":                              world.One(func(v *vpc) string { return v.CIDR }),
-			"cidr-block-association.cidr-block": world.One(func(v *vpc) string { return v.CIDR }),
-			"cidr-block-association.state":      world.One(func(*vpc) string { return "associated" }),
-			"is-default":                        world.One(func(*vpc) string { return "false" }),
-			"isDefault":                         world.One(func(*vpc) string { return "false" }),
-			"owner-id":                          world.One(func(*vpc) string { return st.Settings.ID }),
-			"state":                             world.One(func(*vpc) string { return "available" }),
+			"cidr":                              world.One(func(v *VPC) string { return v.CIDR }),
+			"cidr-block-association.cidr-block": world.One(func(v *VPC) string { return v.CIDR }),
+			"cidr-block-association.state":      world.One(func(*VPC) string { return "associated" }),
+			"is-default":                        world.One(func(*VPC) string { return "false" }),
+			"isDefault":                         world.One(func(*VPC) string { return "false" }),
+			"owner-id":                          world.One(func(*VPC) string { return st.Settings.ID }),
+			"state":                             world.One(func(*VPC) string { return "available" }),
 		}.Lacking("cidr-block-association.association-id", "dhcp-options-id", "ipv6-cidr-block-association.association-id",
 			"ipv6-cidr-block-association.ipv6-cidr-block", "ipv6-cidr-block-association.ipv6-pool", "ipv6-cidr-block-association.state"),
-		Tags:   func(v *vpc) world.Tags { return v.Tags.Searchable(c.At) },
+		Tags:   func(v *VPC) world.Tags { return v.Tags.Searchable(c.At) },
 		Limits: world.PageLimits{5, 1000, 1000},
 		Key:    byID,
 	}.Page(c.Call, world.ByKey(chosen, byID))

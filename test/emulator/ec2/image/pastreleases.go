@@ -1,4 +1,4 @@
-package emulator
+package image
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ var (
 // pastReleases are the releases that a text may name of a version of Kubernetes, of before those that the account is
 // made with. AWS keeps images and parameters of all releases, every few days one. On which days they came out is not
 // recorded here: each day since EKS has supported the version counts as one of a release, and each number.
-func (s *Server) pastReleases(text, version string) (all []release) {
+func (s *Registry) pastReleases(text, version string) (all []release) {
 	began, err := time.Parse("2006-01", firstReleases[version])
 	if err != nil {
 		return nil
@@ -59,7 +59,7 @@ func (s *Server) pastReleases(text, version string) (all []release) {
 }
 
 // RecallParameter puts the image of a past release there whose parameter is asked for; it tells whether there is one.
-func (s *Server) RecallParameter(name string) bool {
+func (s *Registry) RecallParameter(name string) bool {
 	if !strings.HasPrefix(name, "/aws/service/") {
 		return false
 	}
@@ -75,7 +75,7 @@ func (s *Server) RecallParameter(name string) bool {
 }
 
 // recallImages puts the images of past releases there that a request's filters name in full.
-func (s *Server) recallImages(params *wire.Node) {
+func (s *Registry) recallImages(params *wire.Node) {
 	for _, f := range params.List("Filter") {
 		if f.String("Name") != "name" {
 			continue
@@ -90,7 +90,7 @@ func (s *Server) recallImages(params *wire.Node) {
 
 // recall publishes the release, of those that a text may name, that is meant; it tells whether it is one that is not
 // there yet.
-func (s *Server) recall(text string, meant func(build, release) bool) bool {
+func (s *Registry) recall(text string, meant func(build, release) bool) bool {
 	for _, minor := range world.PublishedMinors(s.Settings.EKSVersion) {
 		for _, r := range s.pastReleases(text, fmt.Sprintf("1.%d", minor)) {
 			for _, b := range buildsFor(minor) {
@@ -103,12 +103,12 @@ func (s *Server) recall(text string, meant func(build, release) bool) bool {
 	return false
 }
 
-func (s *Server) publishPast(b build, r release) bool {
+func (s *Registry) publishPast(b build, r release) bool {
 	made := b.publish(s.Settings, r)
-	if _, err := s.image(made.ID); err == nil {
+	if _, err := s.Image(made.ID); err == nil {
 		return false
 	}
-	s.Images = world.ByKey(append(s.Images, made), func(i *image) string { return i.ID })
+	s.Images = world.ByKey(append(s.Images, made), func(i *Image) string { return i.ID })
 	b.announce(r, made, s.Parameters)
 	return true
 }

@@ -1,4 +1,4 @@
-package emulator
+package image
 
 import (
 	"slices"
@@ -49,7 +49,7 @@ type imageEBSXML struct {
 }
 
 // deprecation is when an image is to be used no more; empty: never.
-func deprecation(i *image) string {
+func deprecation(i *Image) string {
 	if i.DeprecatedAt.IsZero() {
 		return ""
 	}
@@ -62,19 +62,19 @@ func describeImages(c *call) (any, error) {
 	st := c.server
 	ids := c.Params.Strings("ImageId")
 	st.recallImages(c.Params)
-	chosen, err := world.ChosenByID(ids, st.Images, func(i *image) string { return i.ID }, "InvalidAMIID.NotFound", "The image id '[%s]' does not exist")
+	chosen, err := world.ChosenByID(ids, st.Images, func(i *Image) string { return i.ID }, "InvalidAMIID.NotFound", "The image id '[%s]' does not exist")
 	if err != nil {
 		return nil, err
 	}
 	if !c.Params.Bool("IncludeDeprecated") && len(ids) == 0 {
-		chosen = slices.DeleteFunc(slices.Clone(chosen), func(i *image) bool { return i.deprecated(c.At) && i.OwnerID != st.Settings.ID })
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(i *Image) bool { return i.deprecated(c.At) && i.OwnerID != st.Settings.ID })
 	}
 	chosen = ownedBy(chosen, c.Params.Strings("Owner"), st.Settings.ID)
-	page, next, err := world.List[*image]{
+	page, next, err := world.List[*Image]{
 		Fields: st.imageFields(),
-		Tags:   func(i *image) world.Tags { return i.Tags.Searchable(c.At) },
+		Tags:   func(i *Image) world.Tags { return i.Tags.Searchable(c.At) },
 		Limits: world.PageLimits{1, 1000, 0},
-		Key:    func(i *image) string { return i.ID },
+		Key:    func(i *Image) string { return i.ID },
 	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func describeImages(c *call) (any, error) {
 		Next   string     `xml:"nextToken,omitempty"`
 	}
 	for _, i := range page {
-		x := imageAnswer(i)
+		x := ImageAnswer(i)
 		x.Public = st.public(i)
 		answer.Images = append(answer.Images, x)
 	}
@@ -93,22 +93,23 @@ func describeImages(c *call) (any, error) {
 }
 
 // public reports whether all accounts may launch an image, as they may all but the account's own.
-func (s *Server) public(i *image) bool { return i.OwnerID != s.Settings.ID }
+func (s *Registry) public(i *Image) bool { return i.OwnerID != s.Settings.ID }
 
 // ownedBy keeps the images of any of the owners: account numbers, aliases, or
 // self. Aliases of AWS's own accounts all read amazon.
-func ownedBy(images []*image, owners []string, self string) []*image {
+func ownedBy(images []*Image, owners []string, self string) []*Image {
 	if len(owners) == 0 {
 		return images
 	}
-	return slices.DeleteFunc(slices.Clone(images), func(i *image) bool {
+	return slices.DeleteFunc(slices.Clone(images), func(i *Image) bool {
 		mine := slices.Contains(owners, "self") && i.OwnerID == self
 		alias := i.OwnerAlias != "" && slices.Contains(owners, i.OwnerAlias)
 		return !mine && !alias && !slices.Contains(owners, i.OwnerID)
 	})
 }
 
-func imageAnswer(i *image) imageXML {
+// ImageAnswer is how EC2 shows an image.
+func ImageAnswer(i *Image) imageXML {
 	x := imageXML{
 		Architecture: i.Architecture, BootMode: "uefi-preferred", CreatedAt: world.ImageTime(i.CreatedAt), DeprecatedAt: deprecation(i),
 		Description: i.Description, ENA: true, Hypervisor: "xen", ID: i.ID, Location: i.location(), OwnerAlias: i.OwnerAlias,
@@ -127,48 +128,48 @@ func imageAnswer(i *image) imageXML {
 	return x
 }
 
-func (i *image) location() string {
+func (i *Image) location() string {
 	if i.OwnerAlias != "" {
 		return i.OwnerAlias + "/" + i.Name
 	}
 	return i.OwnerID + "/" + i.Name
 }
 
-func (s *Server) imageFields() world.Fields[*image] {
-	owner := world.One(func(i *image) string { return i.OwnerID })
-	device := func(f func(imageDevice) string) func(*image) []string {
-		return func(i *image) (all []string) {
+func (s *Registry) imageFields() world.Fields[*Image] {
+	owner := world.One(func(i *Image) string { return i.OwnerID })
+	device := func(f func(ImageDevice) string) func(*Image) []string {
+		return func(i *Image) (all []string) {
 			for _, d := range i.Devices {
 				all = append(all, f(d))
 			}
 			return all
 		}
 	}
-	return world.Fields[*image]{
-		"block-device-mapping.delete-on-termination": device(func(imageDevice) string { return "true" }),
-		"block-device-mapping.device-name":           device(func(d imageDevice) string { return d.Name }),
-		"block-device-mapping.encrypted":             device(func(imageDevice) string { return "false" }),
-		"block-device-mapping.snapshot-id":           device(func(d imageDevice) string { return d.Snapshot }),
-		"block-device-mapping.volume-size":           device(func(d imageDevice) string { return strconv.Itoa(d.SizeGiB) }),
-		"block-device-mapping.volume-type":           device(func(d imageDevice) string { return d.Type }),
-		"manifest-location":                          world.One((*image).location),
-		"sriov-net-support":                          world.One(func(*image) string { return "simple" }),
-		"architecture":                               world.One(func(i *image) string { return i.Architecture }),
-		"creation-date":                              world.One(func(i *image) string { return world.ImageTime(i.CreatedAt) }),
-		"description":                                world.One(func(i *image) string { return i.Description }),
-		"ena-support":                                world.One(func(*image) string { return "true" }),
-		"hypervisor":                                 world.One(func(*image) string { return "xen" }),
-		"image-id":                                   world.One(func(i *image) string { return i.ID }),
-		"image-type":                                 world.One(func(*image) string { return "machine" }),
-		"is-public":                                  world.One(func(i *image) string { return world.BoolText(s.public(i)) }),
-		"name":                                       world.One(func(i *image) string { return i.Name }),
-		"owner-alias":                                func(i *image) []string { return world.UnlessEmpty(i.OwnerAlias) },
+	return world.Fields[*Image]{
+		"block-device-mapping.delete-on-termination": device(func(ImageDevice) string { return "true" }),
+		"block-device-mapping.device-name":           device(func(d ImageDevice) string { return d.Name }),
+		"block-device-mapping.encrypted":             device(func(ImageDevice) string { return "false" }),
+		"block-device-mapping.snapshot-id":           device(func(d ImageDevice) string { return d.Snapshot }),
+		"block-device-mapping.volume-size":           device(func(d ImageDevice) string { return strconv.Itoa(d.SizeGiB) }),
+		"block-device-mapping.volume-type":           device(func(d ImageDevice) string { return d.Type }),
+		"manifest-location":                          world.One((*Image).location),
+		"sriov-net-support":                          world.One(func(*Image) string { return "simple" }),
+		"architecture":                               world.One(func(i *Image) string { return i.Architecture }),
+		"creation-date":                              world.One(func(i *Image) string { return world.ImageTime(i.CreatedAt) }),
+		"description":                                world.One(func(i *Image) string { return i.Description }),
+		"ena-support":                                world.One(func(*Image) string { return "true" }),
+		"hypervisor":                                 world.One(func(*Image) string { return "xen" }),
+		"image-id":                                   world.One(func(i *Image) string { return i.ID }),
+		"image-type":                                 world.One(func(*Image) string { return "machine" }),
+		"is-public":                                  world.One(func(i *Image) string { return world.BoolText(s.public(i)) }),
+		"name":                                       world.One(func(i *Image) string { return i.Name }),
+		"owner-alias":                                func(i *Image) []string { return world.UnlessEmpty(i.OwnerAlias) },
 		"owner-id":                                   owner,
-		"platform":                                   func(i *image) []string { return world.UnlessEmpty(imageAnswer(i).Platform) },
-		"root-device-name":                           world.One(func(i *image) string { return i.RootDevice }),
-		"root-device-type":                           world.One(func(*image) string { return "ebs" }),
-		"state":                                      world.One(func(*image) string { return "available" }),
-		"virtualization-type":                        world.One(func(*image) string { return "hvm" }),
+		"platform":                                   func(i *Image) []string { return world.UnlessEmpty(ImageAnswer(i).Platform) },
+		"root-device-name":                           world.One(func(i *Image) string { return i.RootDevice }),
+		"root-device-type":                           world.One(func(*Image) string { return "ebs" }),
+		"state":                                      world.One(func(*Image) string { return "available" }),
+		"virtualization-type":                        world.One(func(*Image) string { return "hvm" }),
 	}.Lacking("kernel-id", "product-code", "product-code.type", "ramdisk-id", "source-image-id", "source-image-region", "source-instance-id",
 		"state-reason-code", "state-reason-message")
 }

@@ -1,4 +1,4 @@
-package emulator
+package catalogue
 
 import (
 	"fmt"
@@ -95,7 +95,7 @@ func historySpan(c *call) (from, until time.Time, err error) {
 
 // history gives the rows from the type on where the page begins, until there are enough for one: a
 // span of many days has millions. A call with filters, of which no row may pass, gets all.
-func (s *Server) history(c *call, from, until time.Time) ([]spotPrice, error) {
+func (s *Catalogue) history(c *call, from, until time.Time) ([]spotPrice, error) {
 	first := "" // type of the page's beginning
 	if token := c.Params.String("NextToken"); token != "" {
 		after, err := world.ReadPageToken(c.Action, token)
@@ -133,7 +133,7 @@ func (s *Server) history(c *call, from, until time.Time) ([]spotPrice, error) {
 	return world.ByKey(rows, spotPrice.key), nil
 }
 
-func (s *Server) poolHistory(t *ec2data.Type, p market.Pool, products []string, from, until time.Time) []spotPrice {
+func (s *Catalogue) poolHistory(t *ec2data.Type, p market.Pool, products []string, from, until time.Time) []spotPrice {
 	var rows []spotPrice
 	for at := s.Market().PriceStepAt(until); ; at = s.Market().PriceStepAt(at.Add(-time.Second)) {
 		for _, product := range products {
@@ -147,7 +147,7 @@ func (s *Server) poolHistory(t *ec2data.Type, p market.Pool, products []string, 
 	}
 }
 
-func (s *Server) spotRow(t *ec2data.Type, p market.Pool, product string, at time.Time) (spotPrice, bool) {
+func (s *Catalogue) spotRow(t *ec2data.Type, p market.Pool, product string, at time.Time) (spotPrice, bool) {
 	usd := s.Market().PriceUSD(p, at)
 	switch {
 	case !slices.Contains(spotProducts, product):

@@ -1,4 +1,4 @@
-package emulator
+package catalogue
 
 import (
 	"github.com/daemok/daemok/cloud/aws/ec2data"

@@ -1,4 +1,4 @@
-package emulator
+package catalogue
 
 import (
 	"math"
@@ -166,7 +166,7 @@ func typeAnswer(t *ec2data.Type) typeXML {
 		BareMetal: t.BareMetal, Burstable: t.Burstable, Current: t.Current, EBS: ebsAnswer(t), Hypervisor: t.Hypervisor,
 		HasStorage: t.Storage != nil, Name: t.Name, Memory: memoryXML{t.MemoryMiB}, Network: networkAnswer(t),
 		Placement: placementSetXML{t.PlacementGroups}, Processor: processorXML{t.CPUMaker, t.Architectures, t.ClockGHz, t.ProcessorFeatures()}, Enclaves: supported(t.Enclaves()),
-		BootModes: t.BootModes, RootTypes: t.RootDevices, Usage: t.Usage, Virt: virtualizations(t), VCPU: vcpuAnswer(t),
+		BootModes: t.BootModes, RootTypes: t.RootDevices, Usage: t.Usage, Virt: virtualizations(t), VCPU: VCPUAnswer(t),
 	}
 	if t.Storage != nil {
 		x.Storage = storageAnswer(t.Storage)
@@ -197,7 +197,8 @@ func virtualizations(t *ec2data.Type) []string {
 	return t.Virtualization
 }
 
-func vcpuAnswer(t *ec2data.Type) vcpuXML {
+// VCPUAnswer is how EC2 shows the processors of a type.
+func VCPUAnswer(t *ec2data.Type) vcpuXML {
 	cores := t.Cores
 	if cores == 0 {
 		cores = max(t.VCPUs/2, 1)
@@ -307,8 +308,8 @@ func typeFields() world.Fields[*ec2data.Type] {
 		"supported-virtualization-type":                virtualizations,
 		"supported-boot-mode":                          func(t *ec2data.Type) []string { return t.BootModes },
 		"vcpu-info.default-vcpus":                      number(func(t *ec2data.Type) int64 { return int64(t.VCPUs) }),
-		"vcpu-info.default-cores":                      number(func(t *ec2data.Type) int64 { return int64(vcpuAnswer(t).Cores) }),
-		"vcpu-info.default-threads-per-core":           number(func(t *ec2data.Type) int64 { return int64(vcpuAnswer(t).Threads) }),
+		"vcpu-info.default-cores":                      number(func(t *ec2data.Type) int64 { return int64(VCPUAnswer(t).Cores) }),
+		"vcpu-info.default-threads-per-core":           number(func(t *ec2data.Type) int64 { return int64(VCPUAnswer(t).Threads) }),
 		"processor-info.sustained-clock-speed-in-ghz":  world.One(func(t *ec2data.Type) string { return decimal(t.ClockGHz) }),
 		"network-info.ipv4-addresses-per-interface":    number(func(t *ec2data.Type) int64 { return int64(t.IPv4PerENI) }),
 		"network-info.ipv6-addresses-per-interface":    number(func(t *ec2data.Type) int64 { return int64(t.IPv6PerENI) }),
