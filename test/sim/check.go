@@ -100,11 +100,11 @@ func (w *World) check() {
 	for _, m := range w.instances {
 		switch {
 		case m.joined() && !used[m].FitsIn(m.instanceType.Allocatable):
-			w.broken("room", nil, nil, "pods on %s want %s and there is %s", m.claim, used[m], m.instanceType.Allocatable)
+			w.broken("room", nil, nil, "pods on %s request %s of %s", m.claim, used[m], m.instanceType.Allocatable)
 		case m.tainted() && !m.deleted() && w.now.Sub(m.taintedAt) > closedMost:
-			w.broken("leak", nil, nil, "%s is closed for %s and does not go", m.claim, w.now.Sub(m.taintedAt))
+			w.broken("leak", nil, nil, "%s has been tainted for %s and is not deleted", m.claim, w.now.Sub(m.taintedAt))
 		case !m.started() && !m.deleted() && w.now.Sub(m.orderedAt) > orderMost:
-			w.broken("leak", nil, nil, "%s was ordered %s ago and has not started", m.claim, w.now.Sub(m.orderedAt))
+			w.broken("leak", nil, nil, "%s was created %s ago and has not started", m.claim, w.now.Sub(m.orderedAt))
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (c *checks) needed(w *World, m *instance) {
 		}
 	}
 	if ordered > len(needs) {
-		w.broken("twice", c.snapshot, c.plan, "with %s there are %d machines on order for %d pods", m.claim, ordered, len(needs))
+		w.broken("twice", c.snapshot, c.plan, "with %s, %d instances are being launched for %d pods", m.claim, ordered, len(needs))
 	}
 }
 
@@ -179,20 +179,20 @@ func (c *checks) lettingGo(w *World, v *move) {
 			continue
 		}
 		if w.frozen != "" {
-			w.broken("freeze", v.basis, v.plan(), "%s goes in a freeze", r.Node)
+			w.broken("freeze", v.basis, v.plan(), "%s is disrupted while disruption is frozen", r.Node)
 		}
 		if r.instance.doNotDisrupt {
-			w.broken("protected", v.basis, v.plan(), "%s carries do-not-disrupt and goes", r.Node)
+			w.broken("protected", v.basis, v.plan(), "%s is disrupted despite do-not-disrupt", r.Node)
 		}
 		for _, p := range w.podsOn(r.instance) {
 			if p.work == nil || p.Ending || r.Reason == plan.Drifted && r.instance.pool.grace > 0 {
 				continue
 			}
 			if p.DoNotDisrupt {
-				w.broken("protected", v.basis, v.plan(), "%s must not be disturbed and %s goes", p.Name, r.Node)
+				w.broken("protected", v.basis, v.plan(), "%s has do-not-disrupt and its node %s is disrupted", p.Name, r.Node)
 			}
 			if !w.mayEvict(p) {
-				w.broken("pdb", v.basis, v.plan(), "the budget of %s allows no eviction and %s goes", p.Name, r.Node)
+				w.broken("pdb", v.basis, v.plan(), "the PodDisruptionBudget of %s allows no eviction and its node %s is disrupted", p.Name, r.Node)
 			}
 		}
 		if m := r.instance; r.Reason == plan.Underutilized && m.payback > 0 && w.now.Sub(m.startedAt) < m.payback && !c.disturbedAt.After(m.orderedAt) {
@@ -221,7 +221,7 @@ func (c *checks) budgets(w *World, v *move) {
 	for _, r := range v.leaving {
 		share := shares[r.Pool]
 		if most := r.instance.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; !r.gone && r.Reason != plan.Expired && share.Used > most {
-			w.broken("budget", v.basis, v.plan(), "%d nodes of %s go or are not ready, and %d may", share.Used, r.Pool, most)
+			w.broken("budget", v.basis, v.plan(), "%d nodes of %s are disrupted or not ready, and the budget is %d", share.Used, r.Pool, most)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func (w *World) lacksHomes(v *move) string {
 	if len(left) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s must leave and has no place", left[0].Pods[0].Name)
+	return fmt.Sprintf("%s is evicted and fits on no other node", left[0].Pods[0].Name)
 }
 
 // evicting looks at one eviction by a drain.

@@ -99,7 +99,7 @@ func (m *instance) labels() constraint.Labels {
 func (c *cloud) order(m *instance) {
 	w := c.world
 	w.instances = append(w.instances, m)
-	w.say("ordered %s of %s: %s in %s, %s", m.claim, m.pool.ID, m.launch.Choice.Kind, m.launch.Choice.Zone, m.launch.Choice.Option)
+	w.say("%s of %s is created: %s in %s, %s", m.claim, m.pool.ID, m.launch.Choice.Kind, m.launch.Choice.Zone, m.launch.Choice.Option)
 	w.changed()
 	w.after(time.Second+c.upTo(3*time.Second), func() { c.launch(m) })
 }
@@ -116,7 +116,7 @@ func (c *cloud) launch(m *instance) {
 	all := c.allowed(m.pool, m.launch.Requirements)
 	had := slices.DeleteFunc(slices.Clone(all), c.isShort)
 	if len(had) == 0 {
-		w.say("%s cannot be had", m.claim)
+		w.say("%s has insufficient capacity", m.claim)
 		c.report(all)
 		w.remove(m)
 		return
@@ -297,7 +297,7 @@ func (w *World) hasDomain(j plan.Join, of *instance) bool {
 // interrupt takes an instance back after a notice, which the controller heeds.
 func (c *cloud) interrupt(m *instance) {
 	w := c.world
-	w.say("%s is taken back", m.claim)
+	w.say("%s is interrupted", m.claim)
 	m.endsAt = w.now.Add(interruptionMessageFor)
 	w.delete(m, false)
 	w.after(interruptionMessageFor, func() { w.remove(m) })

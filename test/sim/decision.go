@@ -25,7 +25,7 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 	for i := range p.Moves {
 		for _, r := range p.Moves[i].Removals {
 			if seen[r.Node] {
-				w.broken("decision", s, p, "%s goes twice", r.Node)
+				w.broken("decision", s, p, "%s is disrupted twice", r.Node)
 			}
 			seen[r.Node] = true
 			w.decided(s, p, &p.Moves[i], &r, shares)
@@ -62,7 +62,7 @@ func (w *World) decided(s *cluster.Snapshot, p *plan.Plan, m *plan.Move, r *plan
 	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == r.Node })
 	pool, found := s.Pool(r.Pool)
 	if at < 0 || !found {
-		w.broken("decision", s, p, "%s of %s is not there", r.Node, r.Pool)
+		w.broken("decision", s, p, "%s of %s does not exist", r.Node, r.Pool)
 		return
 	}
 	n := &s.Nodes[at]
@@ -72,7 +72,7 @@ func (w *World) decided(s *cluster.Snapshot, p *plan.Plan, m *plan.Move, r *plan
 	}
 	shares[r.Pool] = share
 	if n.Deleting || !n.Initialized {
-		w.broken("decision", s, p, "%s goes already or is not there yet", r.Node)
+		w.broken("decision", s, p, "%s is being deleted or has not joined", r.Node)
 	}
 	if r.Reason == plan.Expired {
 		return
@@ -80,13 +80,13 @@ func (w *World) decided(s *cluster.Snapshot, p *plan.Plan, m *plan.Move, r *plan
 	allowed := disruption.Allowance(&pool.Policy, r.Reason)
 	switch {
 	case share.Used > allowed.Most:
-		w.broken("decision", s, p, "%d nodes of %s would go or not be ready, and %d may", share.Used, r.Pool, allowed.Most)
+		w.broken("decision", s, p, "%d nodes of %s would be disrupted or not ready, and the budget is %d", share.Used, r.Pool, allowed.Most)
 	case s.Freeze != "":
-		w.broken("decision", s, p, "%s goes during a freeze", r.Node)
+		w.broken("decision", s, p, "%s is disrupted while disruption is frozen", r.Node)
 	case n.DoNotDisrupt:
-		w.broken("decision", s, p, "%s must not be disturbed", r.Node)
+		w.broken("decision", s, p, "%s has do-not-disrupt", r.Node)
 	case r.Reason == plan.Underutilized && m.Saves <= 0:
-		w.broken("decision", s, p, "%s goes to save money, and nothing is saved", r.Node)
+		w.broken("decision", s, p, "%s is consolidated, and nothing is saved", r.Node)
 	}
 	if r.Reason == plan.Drifted && n.HasGrace {
 		return
@@ -102,14 +102,14 @@ func (w *World) disturbs(s *cluster.Snapshot, p *plan.Plan, pod *cluster.Pod, r 
 		return
 	}
 	if pod.DoNotDisrupt {
-		w.broken("decision", s, p, "%s must not be disturbed and %s goes", pod.Name, r.Node)
+		w.broken("decision", s, p, "%s has do-not-disrupt and its node %s is disrupted", pod.Name, r.Node)
 	}
 	if pod.OneOff != "" && disruption.SavesMoney(r.Reason) {
-		w.broken("decision", s, p, "%s is gone for good and %s goes to save money", pod.Name, r.Node)
+		w.broken("decision", s, p, "%s has no controller and its node %s is consolidated", pod.Name, r.Node)
 	}
 	for _, g := range s.PDBs {
 		if g.Name == pod.PDBs && g.Allowed == 0 && !pod.Pending && !(g.UnreadyToo && pod.Unready) {
-			w.broken("decision", s, p, "the budget of %s allows no eviction and %s goes", pod.Name, r.Node)
+			w.broken("decision", s, p, "the PodDisruptionBudget of %s allows no eviction and its node %s is disrupted", pod.Name, r.Node)
 		}
 	}
 }

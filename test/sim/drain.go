@@ -49,7 +49,7 @@ func (w *World) drain(m *instance) bool {
 		switch {
 		case p.Ending:
 		case term:
-			w.say("%s is ended, its term is over", p.Name)
+			w.say("%s is terminated: its grace period is over", p.Name)
 			w.endPod(p)
 		case p.DoNotDisrupt, !m.endsAt.IsZero() && w.control.holdsBack(p, m):
 		case w.mayEvict(p):

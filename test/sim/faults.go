@@ -35,7 +35,7 @@ func (w *World) cloudFaults() {
 }
 
 func (w *World) nodeFaults() {
-	w.trouble("lost machine", 4, 15*time.Minute, busyFor, func(r *rand.Rand) {
+	w.trouble("lost instance", 4, 15*time.Minute, busyFor, func(r *rand.Rand) {
 		if m := w.any(r, (*instance).joined); m != nil {
 			w.remove(m)
 		}

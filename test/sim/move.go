@@ -54,7 +54,7 @@ func (v *move) String() string {
 	for _, r := range v.Removals {
 		names = append(names, r.Node)
 	}
-	return fmt.Sprintf("move of %s (%s, %d in their place)", strings.Join(names, " "), v.Removals[0].Reason, len(v.claims))
+	return fmt.Sprintf("move of %s (%s, %d replacements)", strings.Join(names, " "), v.Removals[0].Reason, len(v.claims))
 }
 
 // begin starts a move; nodes without instances in their place go each by itself.
@@ -128,7 +128,7 @@ func (c *controller) confirm(v *move, then func()) {
 	w := c.world
 	if w.deaf {
 		if !w.now.Before(v.until) {
-			c.giveUp(v, "nothing can be read")
+			c.giveUp(v, "the API server does not answer")
 			return
 		}
 		c.later(rereadEvery, func() { c.confirm(v, then) })
@@ -147,7 +147,7 @@ func (c *controller) hindrance(v *move) string {
 	for _, r := range v.leaving {
 		if r.instance.gone || r.instance.deleted() {
 			if !v.ordered {
-				return r.Node + " goes already"
+				return r.Node + " is being deleted"
 			}
 			r.gone = true
 			continue
@@ -156,13 +156,13 @@ func (c *controller) hindrance(v *move) string {
 			continue
 		}
 		if !r.instance.tainted() {
-			return r.Node + " was opened by somebody else"
+			return r.Node + " was untainted by another client"
 		}
 		if w.frozen != "" && r.Reason != plan.Expired {
-			return "nothing may be disturbed: " + w.frozen
+			return "disruption is frozen: " + w.frozen
 		}
 		if r.instance.doNotDisrupt && r.Reason != plan.Expired {
-			return r.Node + " carries do-not-disrupt"
+			return r.Node + " has do-not-disrupt"
 		}
 		for _, p := range w.podsOn(r.instance) {
 			if why := r.keeps(w, p); why != "" {
@@ -188,11 +188,11 @@ func (r *leaver) keeps(w *World, p *pod) string {
 	inAnyEvent := r.Reason == plan.Expired || r.Reason == plan.Drifted && r.instance.pool.grace > 0
 	switch {
 	case p.DoNotDisrupt && !inAnyEvent:
-		return p.Name + " must not be disturbed"
+		return p.Name + " has do-not-disrupt"
 	case !known && w.moves(p):
-		return p.Name + " has come"
+		return p.Name + " is new on the node"
 	case !inAnyEvent && !w.mayEvict(p):
-		return "the budget of " + p.Name + " allows nothing"
+		return "the PodDisruptionBudget of " + p.Name + " allows no eviction"
 	}
 	return ""
 }
@@ -259,11 +259,11 @@ func (c *controller) await(v *move) {
 	for _, m := range v.claims {
 		switch {
 		case m.gone || m.deleted():
-			c.without(v, m.claim+" did not come")
+			c.without(v, m.claim+" did not launch")
 			return
 		case m.started():
 		case !w.now.Before(v.until):
-			c.without(v, m.claim+" did not come in time")
+			c.without(v, m.claim+" did not join in time")
 			return
 		default:
 			c.later(awaitEvery, func() { c.await(v) })
@@ -282,7 +282,7 @@ func (c *controller) without(v *move, why string) {
 		c.giveUp(v, why)
 		return
 	}
-	w.say("%s goes alone: %s", v, why)
+	w.say("%s goes on without replacement: %s", v, why)
 	w.checks.meter.Alone++
 	v.alone, v.until = true, w.now.Add(timeoutFor)
 	c.confirm(v, func() { c.letGo(v) })
@@ -361,7 +361,7 @@ func (c *controller) giveBack(m *instance) bool {
 		return true
 	}
 	return c.write(func() {
-		w.say("%s is given back", m.claim)
+		w.say("%s is terminated", m.claim)
 		w.delete(m, false)
 	})
 }

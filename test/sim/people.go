@@ -42,7 +42,7 @@ func (w *World) people() {
 		w.trouble("roll "+x.name, 3, 10*time.Minute, time.Hour, func(r *rand.Rand) { w.roll(x, between(r, 3*time.Second, 20*time.Second)) })
 		w.trouble("protect "+x.name, 5, 10*time.Minute, 30*time.Minute, func(r *rand.Rand) { w.protect(x, !x.protected && r.IntN(2) == 0) })
 		if x.pdb != nil {
-			w.trouble("guard "+x.name, 4, 10*time.Minute, 40*time.Minute, func(r *rand.Rand) {
+			w.trouble("pdb "+x.name, 4, 10*time.Minute, 40*time.Minute, func(r *rand.Rand) {
 				x.pdb.most, x.pdb.least = r.Int64N(3), -1
 				w.changed()
 			})
@@ -98,7 +98,7 @@ func (w *World) deletePool(p *pool, length time.Duration) {
 		if w.still {
 			return
 		}
-		w.say("%s is made again", p.ID)
+		w.say("%s is created again", p.ID)
 		p.deletedAt = time.Time{}
 		p.revision++
 		w.changed()
@@ -106,7 +106,7 @@ func (w *World) deletePool(p *pool, length time.Duration) {
 }
 
 func (w *World) scale(x *work, want int) {
-	w.say("%s is to have %d pods", x.name, want)
+	w.say("%s is scaled to %d pods", x.name, want)
 	x.want = want
 	w.reconcile(x)
 	w.changed()
@@ -122,7 +122,7 @@ func (w *World) roll(x *work, pause time.Duration) {
 
 // protect lets pods of a work carry do-not-disrupt, or no longer.
 func (w *World) protect(x *work, yes bool) {
-	w.say("%s must not be disturbed: %v", x.name, yes)
+	w.say("%s has do-not-disrupt: %v", x.name, yes)
 	x.protected = yes
 	for _, p := range w.running(x) {
 		p.DoNotDisrupt = yes
@@ -148,7 +148,7 @@ func (w *World) any(r *rand.Rand, which func(*instance) bool) *instance {
 // stand lets everything stand still: none wants anything else, nothing fails,
 // and no clock makes nodes due.
 func (w *World) stand() {
-	w.say("all stands still")
+	w.say("the workloads stop changing")
 	w.disturbed()
 	w.still, w.frozen, w.deaf = true, "", false
 	w.cloud.short, w.cloud.slow = nil, false

@@ -114,9 +114,9 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 		breaks func(*scene)
 		want   string // the rule, and what is said
 	}{
-		"pods share a node that is too small for them": {anyEvent, func(c *scene) { c.web.shape.Requests.CPU = 5000 }, "room: pods on a want "},
-		"a node is closed and does not go":             {anyEvent, func(c *scene) { c.a.taintedAt = c.now.Add(-closedMost - 1) }, "leak: a is closed for 40m0"},
-		"a machine does not come and is not given up":  {anyEvent, func(c *scene) { c.b.orderedAt, c.b.startedAt = c.now.Add(-orderMost-1), time.Time{} }, "leak: b was ordered 30m0"},
+		"pods share a node that is too small for them": {anyEvent, func(c *scene) { c.web.shape.Requests.CPU = 5000 }, "room: pods on a request "},
+		"a node is tainted and not deleted":            {anyEvent, func(c *scene) { c.a.taintedAt = c.now.Add(-closedMost - 1) }, "leak: a has been tainted for 40m0"},
+		"an instance never starts and is not given up": {anyEvent, func(c *scene) { c.b.orderedAt, c.b.startedAt = c.now.Add(-orderMost-1), time.Time{} }, "leak: b was created 30m0"},
 
 		"a pool has more nodes than it may have": {ordering, func(c *scene) { two := int64(2); c.pool.Limits.Nodes = &two }, "limit: with more: NodePool/p has 3 nodes and may have 2"},
 		"a pool has more cpu than it may have":   {ordering, func(c *scene) { c.pool.cpuMost = 4000 }, "limit: with more: NodePool/p has cpu="},
@@ -124,18 +124,18 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 			c.b.move, c.b.waits, c.b.replaces = 1, true, []string{"x", "a"}
 			c.more.move, c.more.replaces = 2, []string{"a"}
 		}, "twice: b and more replace the same of [x a]"},
-		"two machines are launched for one pod": {ordering, func(c *scene) {
+		"two instances are launched for one pod": {ordering, func(c *scene) {
 			c.instances = append(c.instances, &instance{claim: "first", pool: c.pool, launch: &plan.Launch{}, orderedAt: c.now.Add(-time.Minute)})
 			c.control.launchedFor["first"] = []string{"web-3"}
-		}, "twice: with more there are 2 machines on order for 1 pods"},
+		}, "twice: with more, 2 instances are being launched for 1 pods"},
 
-		"a node goes in a freeze":                  {lettingGo, func(c *scene) { c.frozen = "audit" }, "freeze: a goes in a freeze"},
-		"a node goes that must not be disturbed":   {lettingGo, func(c *scene) { c.a.doNotDisrupt = true }, "protected: a carries do-not-disrupt and goes"},
-		"a pod goes that must not be disturbed":    {lettingGo, func(c *scene) { c.onA.DoNotDisrupt = true }, "protected: web-1 must not be disturbed and a goes"},
-		"a pod goes whose budget allows nothing":   {lettingGo, (*scene).protect, "pdb: the budget of web-1 allows no eviction and a goes"},
-		"a node goes while its schedule is closed": {lettingGo, func(c *scene) { c.pool.opensAt = c.now.Add(1) }, "budget: 1 nodes of NodePool/p go or are not ready, and 0 may"},
-		"more nodes go than may":                   {lettingGo, func(c *scene) { c.node("third").deletedAt = c.now }, "budget: 2 nodes of NodePool/p go or are not ready, and 1 may"},
-		"a pod goes that has no other place":       {lettingGo, func(c *scene) { c.b.instanceType.Allocatable.CPU = 900 }, "home: web-1 must leave and has no place"},
+		"a node goes in a freeze":                  {lettingGo, func(c *scene) { c.frozen = "audit" }, "freeze: a is disrupted while disruption is frozen"},
+		"a node goes that must not be disturbed":   {lettingGo, func(c *scene) { c.a.doNotDisrupt = true }, "protected: a is disrupted despite do-not-disrupt"},
+		"a pod goes that must not be disturbed":    {lettingGo, func(c *scene) { c.onA.DoNotDisrupt = true }, "protected: web-1 has do-not-disrupt and its node a is disrupted"},
+		"a pod goes whose budget allows nothing":   {lettingGo, (*scene).protect, "pdb: the PodDisruptionBudget of web-1 allows no eviction and its node a is disrupted"},
+		"a node goes while its schedule is closed": {lettingGo, func(c *scene) { c.pool.opensAt = c.now.Add(1) }, "budget: 1 nodes of NodePool/p are disrupted or not ready, and the budget is 0"},
+		"more nodes go than may":                   {lettingGo, func(c *scene) { c.node("third").deletedAt = c.now }, "budget: 2 nodes of NodePool/p are disrupted or not ready, and the budget is 1"},
+		"a pod goes that has no other place":       {lettingGo, func(c *scene) { c.b.instanceType.Allocatable.CPU = 900 }, "home: web-1 is evicted and fits on no other node"},
 
 		"a pod is moved again and again": {evicting, func(c *scene) {
 			c.onA.line.movedAt = []time.Time{c.now.Add(-50 * time.Minute), c.now.Add(-20 * time.Minute)}
@@ -143,13 +143,13 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 
 		"no plan is the last one": {stabilizing, func(c *scene) {
 			c.Decide = func(*cluster.Snapshot) plan.Plan { return plan.Plan{Withdrawals: []plan.Withdrawal{{Claim: "nobody"}}} }
-		}, "settling: 33 plans have asked for something in "},
-		"a pod waits in the end and nobody knows why": {stable, func(c *scene) { c.plan.Unplaced = nil }, "settling: web-3 waits and nobody knows why"},
-		"a node is closed in the end":                 {stable, func(c *scene) { c.a.taintedAt = c.now }, "leak: a is left half done"},
+		}, "settling: 33 plans had actions in the "},
+		"a pod is pending in the end without a reason": {stable, func(c *scene) { c.plan.Unplaced = nil }, "settling: web-3 is pending without a reason"},
+		"a node is closed in the end":                  {stable, func(c *scene) { c.a.taintedAt = c.now }, "leak: a is still tainted or has not started in the end"},
 
-		"a plan lets a node go twice":             {planned, func(c *scene) { c.plan.Moves = append(c.plan.Moves, c.plan.Moves...) }, "decision: a goes twice"},
-		"a plan lets a node go that is not there": {planned, func(c *scene) { c.plan.Moves[0].Removals[0].Node = "x" }, "decision: x of NodePool/p is not there"},
-		"a plan lets a node go that goes already": {planned, func(c *scene) { c.a.deletedAt = c.now }, "decision: a goes already or is not there yet"},
+		"a plan lets a node go twice":             {planned, func(c *scene) { c.plan.Moves = append(c.plan.Moves, c.plan.Moves...) }, "decision: a is disrupted twice"},
+		"a plan lets a node go that is not there": {planned, func(c *scene) { c.plan.Moves[0].Removals[0].Node = "x" }, "decision: x of NodePool/p does not exist"},
+		"a plan lets a node go that goes already": {planned, func(c *scene) { c.a.deletedAt = c.now }, "decision: a is being deleted or has not joined"},
 		"a plan moves pods to a pool that is being deleted": {planned, func(c *scene) {
 			c.snapshot = c.photo()
 			c.snapshot.Nodes[1].Drifted = cluster.PoolDeleted
@@ -158,13 +158,13 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 		"a plan launches from a pool that may not": {planned, func(c *scene) {
 			c.pool.NotReady, c.plan.Launches = "its class is gone", []plan.Launch{{Name: "p-1", Pool: c.pool.ID}}
 		}, "decision: p-1 is launched from NodePool/p, which may launch nothing"},
-		"a plan lets more nodes go than may":             {planned, func(c *scene) { c.b.ready = false }, "decision: 2 nodes of NodePool/p would go or not be ready, and 1 may"},
-		"a plan lets a node go in a freeze":              {planned, func(c *scene) { c.frozen = "audit" }, "decision: a goes during a freeze"},
-		"a plan lets a node go that is protected":        {planned, func(c *scene) { c.a.doNotDisrupt = true }, "decision: a must not be disturbed"},
-		"a plan saves nothing":                           {planned, func(c *scene) { c.plan.Moves[0].Saves = 0 }, "decision: a goes to save money, and nothing is saved"},
-		"a plan moves a pod that is protected":           {planned, func(c *scene) { c.onA.DoNotDisrupt = true }, "decision: web-1 must not be disturbed and a goes"},
-		"a plan moves a pod that nothing creates again":  {planned, func(c *scene) { c.onA.OneOff, c.onA.Returns = "it has no controller", false }, "decision: web-1 is gone for good and a goes to save money"},
-		"a plan moves a pod whose budget allows nothing": {planned, (*scene).protect, "decision: the budget of web-1 allows no eviction and a goes"},
+		"a plan lets more nodes go than may":             {planned, func(c *scene) { c.b.ready = false }, "decision: 2 nodes of NodePool/p would be disrupted or not ready, and the budget is 1"},
+		"a plan lets a node go in a freeze":              {planned, func(c *scene) { c.frozen = "audit" }, "decision: a is disrupted while disruption is frozen"},
+		"a plan lets a node go that is protected":        {planned, func(c *scene) { c.a.doNotDisrupt = true }, "decision: a has do-not-disrupt"},
+		"a plan saves nothing":                           {planned, func(c *scene) { c.plan.Moves[0].Saves = 0 }, "decision: a is consolidated, and nothing is saved"},
+		"a plan moves a pod that is protected":           {planned, func(c *scene) { c.onA.DoNotDisrupt = true }, "decision: web-1 has do-not-disrupt and its node a is disrupted"},
+		"a plan moves a pod that nothing creates again":  {planned, func(c *scene) { c.onA.OneOff, c.onA.Returns = "it has no controller", false }, "decision: web-1 has no controller and its node a is consolidated"},
+		"a plan moves a pod whose budget allows nothing": {planned, (*scene).protect, "decision: the PodDisruptionBudget of web-1 allows no eviction and its node a is disrupted"},
 	}
 	var noticed []*Wrong
 	for name, tt := range tests {

@@ -107,7 +107,7 @@ func TestInterruptedSpotInstancesAreReplacedElsewhere(t *testing.T) {
 		t.Fatalf("%d interruptions, %d instances, %v; want 1 and 2\n%s", got.Meter.Interrupted, got.Meter.Launched, got.Wrong, got.Text)
 	}
 	at := 0
-	for _, what := range []string{"p-0001 is large in a, spot", "small-1 runs on p-0001", "p-0001 is taken back", "p-0002 is large in b, spot", "p-0002 has started", "small-1 is evicted from p-0001",
+	for _, what := range []string{"p-0001 is large in a, spot", "small-1 runs on p-0001", "p-0001 is interrupted", "p-0002 is large in b, spot", "p-0002 has started", "small-1 is evicted from p-0001",
 		"small-2 runs on p-0002", "p-0001 is gone"} {
 		next := strings.Index(got.Text[at:], what)
 		if next < 0 {
@@ -126,7 +126,7 @@ func TestGraceOfRuledPoolsEnds(t *testing.T) {
 	if got.Wrong != nil {
 		t.Fatal(got.Wrong)
 	}
-	if !strings.Contains(got.Text, "its term is over") || !strings.Contains(got.Text, "02:1") {
+	if !strings.Contains(got.Text, "its grace period is over") || !strings.Contains(got.Text, "02:1") {
 		t.Errorf("the pod keeps its node, or goes too early\n%s", got.Text)
 	}
 }

@@ -27,7 +27,7 @@ func (c *controller) live() {
 	c.dead, c.busy, c.wakeAt, c.bornAt = false, false, time.Time{}, c.world.now
 	c.orders, c.moves, c.holds = nil, nil, nil
 	c.launchedFor, c.leaving, c.kept, c.withdrawn = cluster.Ordered{}, map[string]bool{}, map[string]time.Time{}, map[string]bool{}
-	c.world.say("a controller begins")
+	c.world.say("a controller starts")
 	c.fresh = true // it lists everything before its first plan
 	c.resume()
 	if !c.dead {
@@ -104,7 +104,7 @@ func (c *controller) found(group []*instance) *move {
 	if !broken && len(v.leaving) > 0 {
 		return v
 	}
-	w.say("undo what was to replace %s", strings.Join(group[0].replaces, " "))
+	w.say("terminate the replacements of %s", strings.Join(group[0].replaces, " "))
 	for _, m := range group {
 		if went {
 			m.waits = false

@@ -58,7 +58,7 @@ func (w *World) stabilize() {
 	for !w.checks.failed() && (w.now.Sub(w.checks.activeAt) < quietFor || len(w.control.moves) > 0) {
 		w.until(w.now.Add(time.Minute))
 		if w.checks.rounds > rounds || w.now.Sub(began) > stabilizesIn {
-			w.broken("settling", w.checks.snapshot, w.checks.plan, "%d plans have asked for something in %s since all stands still", w.checks.rounds, w.now.Sub(began))
+			w.broken("settling", w.checks.snapshot, w.checks.plan, "%d plans had actions in the %s since the workloads stopped changing", w.checks.rounds, w.now.Sub(began))
 		}
 	}
 	if !w.checks.failed() {
@@ -67,7 +67,7 @@ func (w *World) stabilize() {
 }
 
 // stable looks at what is left in the end: the last plan asks for nothing, and
-// whoever has no place is told why.
+// every pod without a node has a reason.
 func (w *World) stable() {
 	s, p := w.checks.snapshot, w.checks.plan
 	reported := map[string]bool{}
@@ -78,12 +78,12 @@ func (w *World) stable() {
 	}
 	for i := range s.Waiting {
 		if name := s.Waiting[i].Name; !reported[name] {
-			w.broken("settling", s, p, "%s waits and nobody knows why", name)
+			w.broken("settling", s, p, "%s is pending without a reason", name)
 		}
 	}
 	for _, m := range w.instances {
 		if m.tainted() && !m.deleted() || !m.started() && !m.deleted() {
-			w.broken("leak", s, p, "%s is left half done", m.claim)
+			w.broken("leak", s, p, "%s is still tainted or has not started in the end", m.claim)
 		}
 	}
 }
