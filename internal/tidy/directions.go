@@ -17,17 +17,17 @@ func Directions() []ImportRule {
 		{Folder: "test/sim", Only: []string{"std", "./core", "./test/sim"},
 			Reason: "the simulator drives the core alone"},
 		{Folder: "cloud", Never: []string{"k8s.io", "sigs.k8s.io/controller-runtime", "./kube", "./controller", "./observe"},
-			Reason: "a provider sells machines; it does not know Kubernetes"},
+			Reason: "a provider launches instances; it does not know Kubernetes"},
 		{Folder: "cloud", Except: []string{"cloud/aws"}, Never: []string{"github.com/aws"},
 			Reason: "AWS is reached in cloud/aws alone"},
 		{Folder: "test/market", Never: []string{"./test/fakecloud", "./test/emulator"},
-			Reason: "the market lies under both pretenders"},
+			Reason: "the emulator and the cloud in memory use the market"},
 		{Folder: ".", Except: []string{"cloud/aws"}, Direct: true, Never: []string{"github.com/aws"},
 			Reason: "an AWS call is made in cloud/aws and nowhere else"},
 		{Folder: "kube", Never: []string{"./cloud/aws", "./controller", "./observe", "github.com/aws"},
 			Reason: "kube knows Kubernetes; it meets the cloud in controller"},
 		{Folder: ".", Except: []string{"cmd"}, Never: []string{controllerRuntime + "/pkg/manager", controllerRuntime + "/pkg/builder"},
-			Reason: "managers and builders live in cmd: loops are driven by whoever likes, in virtual time too"},
+			Reason: "managers and builders live in cmd: any caller drives loops, in virtual time too"},
 		{Folder: ".", Except: []string{"cmd", "controller", "kube/snapshot", "test/store", "observe/follow"}, Direct: true,
 			Never:  []string{controllerRuntime + "/pkg/cache"},
 			Reason: "informers are handed to what follows watches: kube/snapshot, observe/follow, and controller, which passes them on"},
@@ -63,7 +63,7 @@ func loops() []ImportRule {
 	var rules []ImportRule
 	for _, name := range []string{"class", "garbagecollection", "launch", "nodeclaim", "nodepool", "planner", "status", "termination"} {
 		rules = append(rules, ImportRule{Folder: "controller/" + name, Direct: true, Never: []string{controllerRuntime + "/pkg/cache"},
-			Reason: "a loop has a client, and is told of changes by whoever drives it"})
+			Reason: "a loop has a client, and its caller notifies it of changes"})
 	}
 	return rules
 }

@@ -41,7 +41,7 @@ func TestDirectionsNotice(t *testing.T) {
 			[]Package{{ImportPath: in("cloud/aws/userdata"), Imports: []string{meta.ImportPath}}, meta}, "it does not know Kubernetes"},
 		"a cloud that knows Kubernetes by way of another": {
 			[]Package{{ImportPath: in("cloud/nodegroup"), Imports: []string{"example.com/x"}}, {ImportPath: "example.com/x", Imports: []string{meta.ImportPath}}, meta},
-			"cloud/nodegroup imports " + meta.ImportPath + " (through example.com/x): a provider sells machines"},
+			"cloud/nodegroup imports " + meta.ImportPath + " (through example.com/x): a provider launches instances"},
 		"an adapter that knows its pretender": {
 			[]Package{{ImportPath: in("cloud/aws"), Imports: []string{in("test/emulator")}}, {ImportPath: in("test/emulator")}},
 			"test holds what the product is tested with"},

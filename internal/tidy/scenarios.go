@@ -42,7 +42,7 @@ func CheckScenarios(root fs.FS, page string) ([]Violation, error) {
 		where := shown[number]
 		switch {
 		case seen[number]:
-			report("is there twice", "one row tells all of a number")
+			report("is there twice", "a number has one row")
 		case where == "" && reason == "":
 			report("is shown by no test and gives no reason", "name it in the first line of a story or in a test, or say why not")
 		case where != "" && reason != "":

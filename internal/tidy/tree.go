@@ -127,7 +127,7 @@ func CheckMachinePaths(root fs.FS) ([]Violation, error) {
 		}
 		for i, line := range bytes.Split(content, []byte("\n")) {
 			if pattern.Match(line) {
-				found = append(found, Violation{fmt.Sprintf("%s:%d", name, i+1), "names a folder of one machine",
+				found = append(found, Violation{fmt.Sprintf("%s:%d", name, i+1), "names a folder of one host",
 					"write paths relative to the checkout"})
 			}
 		}

@@ -30,7 +30,7 @@ func TestTreeRules(t *testing.T) {
 		"a file that is two files":               {CheckSources, map[string]string{"a/a.go": commented + strings.Repeat("\n", 801)}, "has 803 lines"},
 		"a func init":                            {CheckSources, map[string]string{"a/a.go": commented + "func init() {}\n"}, "has func init"},
 		"a path relative to the checkout passes": {CheckMachinePaths, map[string]string{"README.md": "see core/" + "work/x and .lab\n"}, ""},
-		"a developer's folder in a comment":      {CheckMachinePaths, map[string]string{"a.go": "// see /wo" + "rk/x\n"}, "a.go:1 names a folder of one machine"},
+		"a developer's folder in a comment":      {CheckMachinePaths, map[string]string{"a.go": "// see /wo" + "rk/x\n"}, "a.go:1 names a folder of one host"},
 		"a home folder in a manifest":            {CheckMachinePaths, map[string]string{"a.yaml": "a: 1\npath: /ro" + "ot/x\n"}, "a.yaml:2"},
 		"a temporary folder in a document":       {CheckMachinePaths, map[string]string{"a.md": "run `/tm" + "p/x`\n"}, "a.md:1"},
 		"a temporary folder in a script passes":  {CheckMachinePaths, map[string]string{"a.sh": "cd /tm" + "p/x\n"}, ""},

@@ -99,7 +99,7 @@ func CheckHelp(name, text string) []Violation {
 var cited = strings.NewReplacer("daemok bench retire", " ", "daemok lab machine", " ", "already present on machine", " ")
 
 // CheckTexts reports refused words in the sentences of Go files, such as errors, events and the help of metrics: in literals with
-// a space between words. Tests and the folders left out speak to developers alone.
+// a space between words. Tests and what is left out are not checked.
 func CheckTexts(root fs.FS, leftOut ...string) ([]Violation, error) {
 	files, err := goFiles(root)
 	var found []Violation

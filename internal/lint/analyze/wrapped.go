@@ -18,7 +18,7 @@ import (
 
 // The linters of this file have no analyzer, or one that does not say what it found.
 
-var errcheckAnalyzer = &analysis.Analyzer{Name: "errcheck", Doc: "find errors that nobody looks at", Run: runErrcheck}
+var errcheckAnalyzer = &analysis.Analyzer{Name: "errcheck", Doc: "find errors that are not checked", Run: runErrcheck}
 
 func runErrcheck(pass *analysis.Pass) (any, error) {
 	checker := errcheck.Checker{}
@@ -101,7 +101,7 @@ func runUnconvert(pass *analysis.Pass) (any, error) {
 
 var unusedAnalyzer = &analysis.Analyzer{
 	Name:     "unused",
-	Doc:      "find what nobody uses",
+	Doc:      "find what is not used",
 	Run:      runUnused,
 	Requires: []*analysis.Analyzer{unused.Analyzer.Analyzer},
 }
