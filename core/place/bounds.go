@@ -16,7 +16,7 @@ func (r *run) bounds(b *supply.Candidate) []feasibility.Constraint {
 	if b.Constraints == nil && b.Remaining != nil {
 		b.Constraints = r.newBounds(b)
 	}
-	if r.provisioner.Reserved.Left == nil {
+	if r.Provisioner.Reserved.Left == nil {
 		return b.Constraints
 	}
 	return append(slices.Clip(b.Constraints), r.reservedCapacityTaken(b))
@@ -26,7 +26,7 @@ func (r *run) bounds(b *supply.Candidate) []feasibility.Constraint {
 func (r *run) reservedCapacityTaken(b *supply.Candidate) feasibility.Constraint {
 	out := feasibility.Constraint{Rule: feasibility.Unavailable, Cleared: bitset.New(len(b.Options))}
 	for i := range b.Options {
-		if r.provisioner.Reserved.MayStill(b, i, 1) > 0 {
+		if r.Provisioner.Reserved.MayStill(b, i, 1) > 0 {
 			out.Cleared.Add(i)
 		}
 	}

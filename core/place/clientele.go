@@ -45,7 +45,7 @@ func (pv *prover) clienteles() map[int]*clientele {
 		if x.On != plan.OnLaunch {
 			continue
 		}
-		l := &pv.run.provisioner.Launched[x.Launch]
+		l := &pv.run.Provisioner.Launched[x.Launch]
 		tier := l.Candidate.Weight
 		if out[tier] == nil {
 			out[tier] = &clientele{of: map[custom]*class{}, byText: map[string]*class{}}
@@ -55,7 +55,7 @@ func (pv *prover) clienteles() map[int]*clientele {
 		amount.Take(out[tier].classOf(pv.run, of, tier).sum, x.Group.Need, -1)
 	}
 	for _, c := range out {
-		c.merge(pv.run.provisioner.Values.Worth)
+		c.merge(pv.run.Provisioner.Values.Worth)
 	}
 	return out
 }

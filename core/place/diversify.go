@@ -38,12 +38,12 @@ type crowds struct {
 // on one. It reports whether waiting pods should be tried on these again: without some instance types, an instance may
 // have more room.
 func (di *diversifier) diversify() bool {
-	if !slices.ContainsFunc(di.run.provisioner.Launches, func(l *plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
+	if !slices.ContainsFunc(di.run.Provisioner.Launches, func(l *plan.Launch) bool { return l.Choice.Option == cluster.Spot && len(l.Pods) > 0 }) {
 		return false
 	}
 	known, any := di.spotCrowds(), false
-	for i := range di.run.provisioner.Launches {
-		l := di.run.provisioner.Launches[i]
+	for i := range di.run.Provisioner.Launches {
+		l := di.run.Provisioner.Launches[i]
 		if l.Choice.Option != cluster.Spot || len(l.Pods) == 0 {
 			continue
 		}
@@ -69,35 +69,68 @@ func ofWorkloads(pods []cluster.Pod) map[workload]int {
 	return out
 }
 
-// spotCrowds counts the pods on spot nodes that stay, and all those on spot
+// spotCrowds counts the pods of workloads that have pods on launches: on spot nodes that stay, and all those on spot
 // instances of this plan, wherever these will be.
 func (di *diversifier) spotCrowds() *crowds {
 	out := &crowds{all: map[workload]int{}, at: map[workload]map[spotPool]int{}}
-	if di.run.question != nil {
-		di.run.question.crowdsThere(di.run, out)
-	} else {
-		for i := range di.run.snapshot.Nodes {
-			if n := &di.run.snapshot.Nodes[i]; !n.Goes() {
-				out.add(n)
+	there := di.run.spot.of(di.run.snapshot)
+	for i := range di.run.Provisioner.Launches {
+		for w := range ofWorkloads(di.run.Provisioner.Launches[i].Pods) {
+			if out.at[w] != nil {
+				continue
+			}
+			out.at[w] = map[spotPool]int{}
+			for _, c := range there[w] {
+				if slices.Contains(di.run.leaving, c.node) && di.run.goes(c.node) {
+					continue
+				}
+				out.at[w][c.pool] += c.pods
+				out.all[w] += c.pods
 			}
 		}
 	}
-	for i := range di.run.provisioner.Launches {
-		if l := di.run.provisioner.Launches[i]; l.Choice.Option == cluster.Spot {
-			out.count(ofWorkloads(l.Pods))
+	for i := range di.run.Provisioner.Launches {
+		if l := di.run.Provisioner.Launches[i]; l.Choice.Option == cluster.Spot {
+			for w, n := range ofWorkloads(l.Pods) {
+				out.all[w] += n
+			}
 		}
 	}
 	return out
 }
 
-// add counts the pods of a node, if it is a spot instance.
-func (c *crowds) add(n *cluster.Node) {
-	if !isSpot(n) {
-		return
+// spotPods is where pods are on the spot nodes of a snapshot that stay, by workload. It is counted once.
+type spotPods struct {
+	byWorkload map[workload][]spotCrowd // nil: not counted yet
+}
+
+// spotCrowd is how many pods of a workload are on a spot node.
+type spotCrowd struct {
+	node, pods int
+	pool       spotPool
+}
+
+func (sp *spotPods) of(s *cluster.Snapshot) map[workload][]spotCrowd {
+	if sp.byWorkload == nil {
+		sp.byWorkload = map[workload][]spotCrowd{}
+		for i := range s.Nodes {
+			n := &s.Nodes[i]
+			if !isSpot(n) || n.Goes() {
+				continue
+			}
+			for w, pods := range ofWorkloads(n.Pods) {
+				sp.byWorkload[w] = append(sp.byWorkload[w], spotCrowd{i, pods, spotPoolOfNode(n)})
+			}
+		}
 	}
-	there := ofWorkloads(n.Pods)
-	c.put(there, spotPoolOfNode(n))
-	c.count(there)
+	return sp.byWorkload
+}
+
+// goes reports whether the node would be removed once it leaves.
+func (r *run) goes(node int) bool {
+	n := r.snapshot.Nodes[node]
+	n.Deleting = true
+	return n.Goes()
 }
 
 func isSpot(n *cluster.Node) bool {
@@ -109,12 +142,6 @@ func spotPoolOfNode(n *cluster.Node) spotPool {
 	kind, _ := n.Labels.Get(cluster.LabelInstanceType)
 	zone, _ := n.Labels.Get(cluster.LabelZone)
 	return spotPool{kind, zone}
-}
-
-func (c *crowds) count(pods map[workload]int) {
-	for w, n := range pods {
-		c.all[w] += n
-	}
 }
 
 func (c *crowds) put(pods map[workload]int, at spotPool) {
@@ -140,7 +167,7 @@ func (c *crowds) over(pods map[workload]int, in spotPool) bool {
 // first will do. It changes nothing, and returns false, if that would be too expensive, or would leave too few instance
 // types, zones or values open.
 func (di *diversifier) divert(launch int, willDo func(plan.Choice) bool) bool {
-	at := &di.run.provisioner.Launched[launch]
+	at := &di.run.Provisioner.Launched[launch]
 	b, first := at.Candidate, at.Options.Next(0)
 	if b.Credits != nil || first < 0 {
 		return false
@@ -169,7 +196,7 @@ func isNear(b *supply.Candidate, option, first int) bool {
 
 // rewrite makes these the open options of the launch, if only instance types change by that. It reports whether it did.
 func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choice) bool {
-	l, at := di.run.provisioner.Launches[launch], &di.run.provisioner.Launched[launch]
+	l, at := di.run.Provisioner.Launches[launch], &di.run.Provisioner.Launched[launch]
 	b := at.Candidate
 	before, kinds := b.ChoicesOf(at.Options, b.FirstKinds(at.Options)), b.FirstKinds(options)
 	open := b.ChoicesOf(options, kinds)
@@ -183,7 +210,7 @@ func (di *diversifier) rewrite(launch int, options bitset.Set, choice plan.Choic
 	at.Cost = b.Price[options.Next(0)] + at.Risk
 	widen(at.Free, open.Free, before.Free)
 	if di.run.Values.Counted {
-		at.Ways, at.Due = di.run.provisioner.Lister.Outlook(b, l.Labels, options)
+		at.Ways, at.Due = di.run.Provisioner.Lister.Outlook(b, l.Labels, options)
 	}
 	if at := di.run.FirstLaunch + launch; at < len(di.run.Targets) {
 		di.run.reopen(di.run.Targets[at], launch, options)

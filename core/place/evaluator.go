@@ -32,7 +32,6 @@ type evaluator struct {
 	reservedCapacities map[string]int64
 	pools              []supply.Saved
 	known              scheduling.KnownTargets
-	crowds             map[workload][]spotCrowd // nil: not counted yet
 	bulk               *wholesale
 	reachables         map[*cluster.Shape]reachable
 	twins              provisioning.Twins
@@ -50,9 +49,9 @@ type evaluatorPodClass struct {
 func newEvaluator(g *Ground) *evaluator {
 	s := g.snapshot
 	r := newRun(s, movers(s, g.taken), g.options)
-	r.takeFor(g.launches)
+	takeFor(r, g.launches)
 	d := &evaluator{
-		ground: g, run: r, looked: r.Values.Labels, moves: len(g.moves), daemons: r.Values.Daemons, reservedCapacities: r.provisioner.Reserved.Left,
+		ground: g, run: r, looked: r.Values.Labels, moves: len(g.moves), daemons: r.Values.Daemons, reservedCapacities: r.Provisioner.Reserved.Left,
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
 		known: scheduling.KnownTargets{ByDomain: map[string][]*scheduling.DomainTargets{}, Board: r.Board}, reachables: map[*cluster.Shape]reachable{}, twins: provisioning.Twins{Spare: map[*cluster.Shape]bitset.Set{}},
 	}
@@ -74,19 +73,19 @@ func newEvaluator(g *Ground) *evaluator {
 	d.recordPools()
 	setTwins(r.Candidates)
 	d.arrange()
-	r.intake.base, r.Demand.Groups, r.Waiting = nil, nil, nil
+	r.Clear()
 	return d
 }
 
 // takeFor accounts for reserved capacity that instances of the plan use.
-func (r *run) takeFor(launches []plan.Launch) {
+func takeFor(r *run, launches []plan.Launch) {
 	for i := range launches {
 		at := slices.IndexFunc(r.Candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
-		if at < 0 || r.provisioner.Reserved.Left == nil {
+		if at < 0 || r.Provisioner.Reserved.Left == nil {
 			continue
 		}
-		if o := launches[i].Offering(r.Candidates[at].Catalogue); o != nil && r.provisioner.Reserved.Of(o) > 0 {
-			r.provisioner.Reserved.Take(o.ReservedCapacities)
+		if o := launches[i].Offering(r.Candidates[at].Catalogue); o != nil && r.Provisioner.Reserved.Of(o) > 0 {
+			r.Provisioner.Reserved.Take(o.ReservedCapacities)
 		}
 	}
 }
@@ -171,25 +170,12 @@ func (d *evaluator) recordTaken(list []plan.Placement) {
 
 // begin makes a run for the question.
 func (d *evaluator) begin(q Question) *run {
-	old := d.run
-	r := &run{
-		Places: &scheduling.Places{
-			Dims: old.Dims, Targets: old.Targets, FirstLaunch: old.FirstLaunch, Candidates: old.Candidates, Held: map[string]bool{},
-			Asked: &scheduling.Asked{LaunchNone: q.Below == 0, Why: q.Why, Known: &d.known},
-		},
-		snapshot: d.ground.snapshot, options: d.ground.options,
-		question: &question{Question: q, evaluator: d},
-	}
-	r.scheduler.Index.Sets, r.intake.here = old.scheduler.Index.Sets, old.intake.here
-	r.classes.known = map[string]*demand.PodClass{}
-	r.connect()
-	p := r.problem()
-	p.Twins = &d.twins
-	r.provisioner = old.provisioner.Next(p, r.Values)
+	asked := &scheduling.Asked{LaunchNone: q.Below == 0, Why: q.Why, Known: &d.known}
+	r := d.run.Next(asked, &d.twins, q.Leave)
 	if d.reservedCapacities != nil {
-		r.provisioner.Reserved.Left = map[string]int64{}
+		r.Provisioner.Reserved.Left = map[string]int64{}
 		for name, left := range d.reservedCapacities {
-			r.provisioner.Reserved.Left[name] = left
+			r.Provisioner.Reserved.Left[name] = left
 		}
 	}
 	for i, b := range r.Candidates {
@@ -197,7 +183,7 @@ func (d *evaluator) begin(q Question) *run {
 	}
 	if q.Freed {
 		for _, at := range q.Leave {
-			r.free(&d.ground.snapshot.Nodes[at])
+			free(r, &d.ground.snapshot.Nodes[at])
 		}
 	}
 	d.run = r
@@ -205,7 +191,7 @@ func (d *evaluator) begin(q Question) *run {
 }
 
 // free gives the limits of its pool back what a node used that is gone before anything is launched.
-func (r *run) free(n *cluster.Node) {
+func free(r *run, n *cluster.Node) {
 	for _, b := range r.Candidates {
 		if b.ID == n.Pool && b.Remaining != nil {
 			b.Remaining.GiveBack(n.Capacity)
@@ -221,19 +207,22 @@ func (d *evaluator) ask(q Question) Result {
 	if len(pods) == 0 {
 		return Result{}
 	}
-	r.pods, r.Waiting = len(pods), groupPods(pods)
+	r.Wait(pods)
 	d.lookFrom(r, q.Preferences, leaving)
-	r.scheduler.RecordFollowers()
 	for _, g := range r.Waiting {
 		g.Need = d.podClasses[g.Shape].need
 	}
-	orderBy(r.Waiting, d.text)
+	r.Order(d.text)
 	d.close(q, leaving)
-	r.search()
-	if q.Why {
-		r.snapshot = d.asLeft(leaving)
+	if r.Open(); !r.Effort.Known {
+		d.endEarly(q)
 	}
-	out := r.finish()
+	r.Proceed()
+	explained := d.ground.snapshot
+	if q.Why {
+		explained = d.asLeft(leaving)
+	}
+	out := r.FinishIn(explained)
 	out.Expensive = r.Effort.Known || r.Asked.Launches && len(out.Unplaced) == 0 || out.Expensive || q.Below >= 0 && (out.Cost-out.Risk > float64(q.Below) || out.Unpriced > 0)
 	d.putBack(q, leaving)
 	return out
@@ -277,7 +266,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 		g.PodClass.Groups = append(g.PodClass.Groups, g)
 	}
 	view := d.known.Board.View(rules)
-	r.useBoard(view.Board)
+	r.UseBoard(view.Board)
 	r.Values.Counted = !view.Empty()
 	r.Values.Labels = view.Looked()
 	for _, g := range r.Waiting {
@@ -286,7 +275,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 		}
 		k := d.podClasses[g.Shape]
 		k.Depth = 0
-		r.classes.known[g.PodClass.Text] = g.PodClass
+		r.Add(g.PodClass)
 		for _, lv := range k.Levels {
 			lv.Begin(view.Rules(k.rules[lv]), r.FirstLaunch)
 		}
@@ -294,7 +283,7 @@ func (d *evaluator) lookFrom(r *run, preferences func(*cluster.Shape) demand.Pre
 	if r.Values.Counted {
 		d.depart(r, view, leaving)
 		if r.Offers() { // else no pods are placed once more
-			r.intake.base = r.Board.Clone()
+			r.KeepBoard()
 		}
 	}
 	for _, at := range leaving {
@@ -328,9 +317,9 @@ func (d *evaluator) depart(r *run, view *topology.View, leaving []int) {
 			p := &n.Pods[j]
 			switch {
 			case p.Moves():
-				view.Leave(r.intake.here[p.Shape], d.places[at], p.Ending)
+				view.Leave(r.Running(p.Shape), d.places[at], p.Ending)
 			case !p.Ending:
-				stay = append(stay, r.intake.here[p.Shape])
+				stay = append(stay, r.Running(p.Shape))
 			}
 		}
 		if len(d.daemons) > 0 {
@@ -407,83 +396,4 @@ func setTwins(candidates []*supply.Candidate) {
 			}
 		}
 	}
-}
-
-// trial is what was there before something was tried, to put it back.
-type trial struct {
-	board    *topology.Board
-	launched []provisioning.Launched
-	places   []int // by target
-	scheduling.Touched
-}
-
-// trial keeps what placing all pods once more changes.
-func (r *run) trial() *trial {
-	out := &trial{board: r.Board, launched: slices.Clone(r.provisioner.Launched), places: make([]int, len(r.Targets))}
-	for i, s := range r.Targets {
-		out.places[i] = s.Place
-	}
-	return out
-}
-
-// undo makes everything what it was.
-func (t *trial) undo(r *run) {
-	t.GiveBack()
-	for i, place := range t.places {
-		r.Targets[i].Place = place
-	}
-	r.useBoard(t.board)
-	r.provisioner.Launched = t.launched
-}
-
-// question is what a run has besides if it answers one of many questions about a snapshot.
-type question struct {
-	Question
-	evaluator *evaluator
-}
-
-// spotCrowd is how many pods of a workload are on a spot node.
-type spotCrowd struct {
-	node, pods int
-	pool       spotPool
-}
-
-// crowdsThere counts pods on spot nodes that stay, of the workloads that have pods on launches.
-func (q *question) crowdsThere(r *run, out *crowds) {
-	d := q.evaluator
-	if d.crowds == nil {
-		d.crowds = map[workload][]spotCrowd{}
-		for i := range r.snapshot.Nodes {
-			n := &r.snapshot.Nodes[i]
-			if !isSpot(n) || n.Goes() {
-				continue
-			}
-			for w, pods := range ofWorkloads(n.Pods) {
-				d.crowds[w] = append(d.crowds[w], spotCrowd{i, pods, spotPoolOfNode(n)})
-			}
-		}
-	}
-	seen := map[workload]bool{}
-	for i := range r.provisioner.Launches {
-		for w := range ofWorkloads(r.provisioner.Launches[i].Pods) {
-			if seen[w] {
-				continue
-			}
-			seen[w] = true
-			for _, c := range d.crowds[w] {
-				if slices.Contains(q.Leave, c.node) && r.goes(c.node) {
-					continue
-				}
-				out.put(map[workload]int{w: c.pods}, c.pool)
-				out.count(map[workload]int{w: c.pods})
-			}
-		}
-	}
-}
-
-// goes reports whether the node would be removed once it leaves.
-func (r *run) goes(node int) bool {
-	n := r.snapshot.Nodes[node]
-	n.Deleting = true
-	return n.Goes()
 }

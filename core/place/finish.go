@@ -11,20 +11,28 @@ import (
 	"github.com/daemok/daemok/core/supply"
 )
 
-// finish writes the answer down.
-func (r *run) finish() Result {
+// FinishIn writes the answer down, with reasons as in another snapshot.
+func (r *run) FinishIn(s *cluster.Snapshot) Result {
+	was := r.snapshot
+	defer func() { r.snapshot = was }()
+	r.snapshot = s
+	return r.Finish()
+}
+
+// Finish writes the answer down.
+func (r *run) Finish() Result {
 	r.joining.joinUp()
 	var kept []plan.Launch
-	for i, l := range r.provisioner.Launches {
+	for i, l := range r.Provisioner.Launches {
 		if len(l.Pods) > 0 {
 			kept = append(kept, *l)
-			r.out.Cost += r.provisioner.Launched[i].Cost
-			r.out.Risk += r.provisioner.Launched[i].Risk
-			r.out.Unpriced += r.provisioner.Launched[i].Unpriced
-			r.out.SpotMore += r.provisioner.Launched[i].Candidate.SpotMore(r.provisioner.Launched[i].Options)
+			r.out.Cost += r.Provisioner.Launched[i].Cost
+			r.out.Risk += r.Provisioner.Launched[i].Risk
+			r.out.Unpriced += r.Provisioner.Launched[i].Unpriced
+			r.out.SpotMore += r.Provisioner.Launched[i].Candidate.SpotMore(r.Provisioner.Launched[i].Options)
 		}
 	}
-	r.out.Launches, r.out.EvenHosts, r.out.Choices = kept, r.provisioner.MayEven, r.scheduler.Choices.Choices
+	r.out.Launches, r.out.EvenHosts, r.out.Choices = kept, r.Provisioner.MayEven, r.scheduler.Choices.Choices
 	r.out.Risky = !r.options.LeastInterrupted && slices.ContainsFunc(r.Candidates, func(b *supply.Candidate) bool { return b.Risky })
 	slices.SortFunc(r.Placed, func(a, b scheduling.Placed) int { return cmp.Compare(a.Turn, b.Turn) })
 	if len(r.Placed) > 0 {
@@ -34,7 +42,7 @@ func (r *run) finish() Result {
 		r.out.Placements = append(r.out.Placements, plan.Placement{Pod: *x.Pod, On: x.On, Target: x.Name})
 	}
 	r.out.Unplaced = r.diagnosis.unplaced()
-	if r.question == nil {
+	if r.Asked == nil {
 		r.out.Short = r.short()
 		if !r.options.Unproven {
 			r.proof.prove()

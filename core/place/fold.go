@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/scheduling"
 	"github.com/daemok/daemok/core/topology"
 )
@@ -55,7 +56,7 @@ type holding struct {
 
 // emptiestFirst lists the instances of this plan, those first that hold the least worth for their cost.
 func (fo *folder) emptiestFirst() []holding {
-	out, worth := make([]holding, len(fo.run.provisioner.Launched)), fo.run.provisioner.Values.Usual()
+	out, worth := make([]holding, len(fo.run.Provisioner.Launched)), fo.run.Provisioner.Values.Usual()
 	for i := range fo.run.Placed {
 		if x := &fo.run.Placed[i]; x.On == plan.OnLaunch {
 			h := &out[x.Launch]
@@ -65,9 +66,9 @@ func (fo *folder) emptiestFirst() []holding {
 	}
 	for i := range out {
 		out[i].launch = i
-		out[i].worth /= max(1, fo.run.provisioner.Launched[i].Cost)
+		out[i].worth /= max(1, fo.run.Provisioner.Launched[i].Cost)
 	}
-	out = slices.DeleteFunc(out, func(h holding) bool { return fo.run.provisioner.Launched[h.launch].Gone })
+	out = slices.DeleteFunc(out, func(h holding) bool { return fo.run.Provisioner.Launched[h.launch].Gone })
 	slices.SortStableFunc(out, func(a, b holding) int { return cmp.Compare(a.worth, b.worth) })
 	return out
 }
@@ -122,13 +123,13 @@ func (fo *folder) occupy(s *scheduling.Target, x scheduling.Stay) {
 
 // foldOne gives the instance up if its pods can be elsewhere within all rules, and all other pods keep their places.
 func (fo *folder) foldOne(launch int) bool {
-	if !fo.mayFold(len(fo.run.Placed) + len(fo.run.provisioner.Launched)) {
+	if !fo.mayFold(len(fo.run.Placed) + len(fo.run.Provisioner.Launched)) {
 		return false
 	}
 	before, moves := fo.run.trial(), map[int]*scheduling.Target{}
-	from := fo.run.Board.Spot(fo.run.provisioner.Launched[launch].Place)
-	fo.run.provisioner.Launched[launch].Gone = true
-	fo.run.useBoard(fo.run.replays.outset())
+	from := fo.run.Board.Spot(fo.run.Provisioner.Launched[launch].Place)
+	fo.run.Provisioner.Launched[launch].Gone = true
+	fo.run.UseBoard(fo.run.replays.outset())
 	lost, late := fo.run.replays.reseatBy(func(i int) bool {
 		x := &fo.run.Placed[i]
 		if x.On != plan.OnLaunch || x.Launch != launch {
@@ -180,9 +181,36 @@ func (fo *folder) staysSpread(lv *demand.Level, from topology.Spot, s *schedulin
 
 // move records that a pod of an instance has its place on the target now.
 func (fo *folder) move(x *scheduling.Placed, to *scheduling.Target) {
-	fo.run.provisioner.Launches[x.Launch].Lose(x.Pod)
+	fo.run.Provisioner.Launches[x.Launch].Lose(x.Pod)
 	x.On, x.Name, x.Target, x.Launch = to.On, to.Name, to, to.Launch
 	if to.On == plan.OnLaunch {
-		fo.run.provisioner.Launches[to.Launch].Take(x.Pod)
+		fo.run.Provisioner.Launches[to.Launch].Take(x.Pod)
 	}
+}
+
+// trial is what was there before something was tried, to put it back.
+type trial struct {
+	board    *topology.Board
+	launched []provisioning.Launched
+	places   []int // by target
+	scheduling.Touched
+}
+
+// trial keeps what placing all pods once more changes.
+func (r *run) trial() *trial {
+	out := &trial{board: r.Board, launched: slices.Clone(r.Provisioner.Launched), places: make([]int, len(r.Targets))}
+	for i, s := range r.Targets {
+		out.places[i] = s.Place
+	}
+	return out
+}
+
+// undo makes everything what it was.
+func (t *trial) undo(r *run) {
+	t.GiveBack()
+	for i, place := range t.places {
+		r.Targets[i].Place = place
+	}
+	r.UseBoard(t.board)
+	r.Provisioner.Launched = t.launched
 }

@@ -56,7 +56,7 @@ const Any = quantity.MicroUSDPerHour(-1)
 // Cost: about that of Place for one pod of each shape that runs, once for each
 // processor that asks.
 func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
-	o.Packer, o.Variants, o.asked = nil, nil, true
+	o.Packer, o.Variants, o.Questions = nil, nil, true
 	g := &Ground{options: o, launches: taken.Launches}
 	g.snapshot, g.taken = withTaken(s, taken)
 	g.evaluators.Give(newEvaluator(g))

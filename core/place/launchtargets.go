@@ -14,8 +14,8 @@ import (
 // addLaunchTargets makes targets of the instances that this plan launches, for pods that found no other place.
 func (r *run) addLaunchTargets() {
 	beside := r.byLaunch()
-	for i := len(r.Targets) - r.FirstLaunch; i < len(r.provisioner.Launches); i++ {
-		l, at := r.provisioner.Launches[i], &r.provisioner.Launched[i]
+	for i := len(r.Targets) - r.FirstLaunch; i < len(r.Provisioner.Launches); i++ {
+		l, at := r.Provisioner.Launches[i], &r.Provisioner.Launched[i]
 		inFlight := r.inFlightAs(i, at.Options)
 		s := &scheduling.Target{At: len(r.Targets), ID: len(r.Targets), On: plan.OnLaunch, Name: l.Name, InFlight: inFlight, Taints: at.Candidate.Taints, Launch: i, Planned: l,
 			Guests: demand.Guests{Ports: inFlight.Ports}, Free: slices.Clone(at.Free), Place: at.Place}
@@ -31,7 +31,7 @@ func (r *run) addLaunchTargets() {
 
 // inFlightAs is an instance of this plan that may become these options.
 func (r *run) inFlightAs(launch int, options bitset.Set) *feasibility.InFlight {
-	l, b := r.provisioner.Launches[launch], r.provisioner.Launched[launch].Candidate
+	l, b := r.Provisioner.Launches[launch], r.Provisioner.Launched[launch].Candidate
 	return feasibility.ForOptions(&cluster.Instance{
 		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
 	}, b.Pool, options)

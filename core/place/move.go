@@ -74,13 +74,14 @@ func (d *evaluator) carryOut(m *move) {
 	for i := range m.instances {
 		places[m.instances[i].Claim] = d.expect(r, &m.instances[i])
 	}
-	r.takeFor(m.launches)
+	takeFor(r, m.launches)
 	d.recordPools()
 	for i := range m.placements {
 		d.bind(r, &m.placements[i], places)
 	}
 	d.arrange()
-	d.crowds, d.bulk = nil, nil
+	d.bulk = nil
+	r.Clear()
 	clear(d.reachables)
 	clear(d.known.ByDomain)
 }
@@ -94,10 +95,10 @@ func (d *evaluator) letGo(r *run, at int, n *cluster.Node) {
 		p := &n.Pods[j]
 		switch {
 		case p.Moves():
-			d.known.Board.Put(r.intake.here[p.Shape], d.places[at], -1, p.Ending)
+			d.known.Board.Put(r.Running(p.Shape), d.places[at], -1, p.Ending)
 			d.hold(p.Shape, -1)
 		case !p.Ending:
-			stay = append(stay, r.intake.here[p.Shape])
+			stay = append(stay, r.Running(p.Shape))
 		}
 	}
 	for _, shape := range feasibility.Expected(n, d.ground.snapshot.Daemons) {
@@ -197,5 +198,5 @@ func (d *evaluator) recordPools() {
 		}
 		d.pools = append(d.pools, b.Saved())
 	}
-	d.reservedCapacities = d.run.provisioner.Reserved.Left
+	d.reservedCapacities = d.run.Provisioner.Reserved.Left
 }

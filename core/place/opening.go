@@ -36,7 +36,7 @@ type entrant struct {
 // joinUp records which instances must not take pods before the others have joined: kube-scheduler spreads pods over
 // domains that have a node, and would put all of them on the instance that happens to join first.
 func (jo *joiner) joinUp() {
-	if !jo.run.Values.Counted || jo.run.question != nil && len(jo.run.provisioner.Launched) == 0 {
+	if !jo.run.Values.Counted || jo.run.Asked != nil && len(jo.run.Provisioner.Launched) == 0 {
 		return
 	}
 	joining := map[*scheduling.Target][]plan.Join{}
@@ -51,7 +51,7 @@ func (jo *joiner) joinUp() {
 				joining[m.target] = with(joining[m.target], join)
 				continue
 			}
-			l := jo.run.provisioner.Launches[m.launch]
+			l := jo.run.Provisioner.Launches[m.launch]
 			l.Joins = with(l.Joins, join)
 		}
 	}

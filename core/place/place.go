@@ -32,7 +32,7 @@ type Options struct {
 	Unproven         bool                                    // neither Bound nor Margins are computed
 	Unexplained      bool                                    // nor reasons why pods are left, so that only pools count that pods may use
 	Variants         []scheduling.Variant                    // by shape, in the order of placing; missing ones change nothing
-	asked            bool                                    // see Ground: questions may leave preferences out
+	Questions        bool                                    // questions about removal follow, which may leave preferences out
 }
 
 // Result says where pods go. Launches are in the order in which they were chosen, unplaced shapes in the order in which
@@ -50,7 +50,7 @@ type Result struct {
 	Unpriced   float64                  // what launches with an unknown price have, at usual prices of resources
 	Bound      quantity.MicroUSDPerHour
 	Margins    []plan.Margin       // see plan.Plan
-	Expensive  bool                // instances for all pods would cost more than the question allows, see Ground
+	Expensive  bool                // instances for all pods would cost more than a question about removal allows
 	EvenHosts  bool                // the option of that name could make the answer another one
 	Short      bool                // pods are left, and with instances that take less of limits more pods might have a place
 	Choices    []scheduling.Choice // by shape, in the order of placing: what variants could change
@@ -75,26 +75,39 @@ func Place(s *cluster.Snapshot, o Options) Result {
 		return Result{}
 	}
 	r := newRun(s, pods, o)
-	r.search()
-	return r.finish()
+	r.Open()
+	r.Proceed()
+	return r.Finish()
 }
 
-// search seeks places until all pods have one, or no more can be found.
-func (r *run) search() {
-	if r.question == nil {
+// Open places pods on what is there, for the first time.
+func (r *run) Open() {
+	if r.Asked == nil {
 		r.scheduler.HonourClaims()
 	}
-	for r.Round = 1; ; r.Round++ {
-		r.begin()
-		before := r.stillWaiting()
-		r.scheduler.Schedule()
-		r.scheduler.Choices.RecordPlaced()
-		if r.tooExpensive() {
+	r.schedule()
+}
+
+// schedule begins a round.
+func (r *run) schedule() {
+	if r.Round++; r.Round > 1 {
+		r.Board.Dare()
+	}
+	r.scheduler.Begin()
+	r.Provisioner.Begin()
+	r.scheduler.Schedule()
+	r.scheduler.Choices.RecordPlaced()
+}
+
+// Proceed seeks places until all pods have one, no more can be found, or the answer to a question is known.
+func (r *run) Proceed() {
+	for before := 0; ; r.schedule() {
+		if r.Effort.Known {
 			r.replays.takeBack()
 			return
 		}
-		from := len(r.provisioner.Launched)
-		r.provisioner.LaunchAll()
+		from := len(r.Provisioner.Launched)
+		r.Provisioner.LaunchAll()
 		r.placeLaunched(from)
 		r.replays.all()
 		r.replays.takeBack()
@@ -104,39 +117,41 @@ func (r *run) search() {
 			return
 		}
 		r.addLaunchTargets()
+		before = r.stillWaiting()
 	}
 }
 
 // run is one call of Place.
 type run struct {
 	*scheduling.Places
-	snapshot *cluster.Snapshot
-	options  Options
-	pods     int       // that wait, or must leave their nodes
-	question *question // nil unless it is one of many about the same snapshot, see Ground
-	out      Result
+	Provisioner *provisioning.Provisioner
+	snapshot    *cluster.Snapshot
+	options     Options
+	pods        int   // that wait, or must leave their nodes
+	leaving     []int // nodes that leave, if it is a question
+	spot        *spotPods
+	out         Result
 	parts
 }
 
 // parts do the steps of a run. Each works on the run, and has the state that only it needs.
 type parts struct {
-	classes     podClasses
-	scheduler   scheduling.Scheduler
-	provisioner *provisioning.Provisioner
-	replays     replayer
-	folds       folder
-	rescues     rescuer
-	intake      intake
-	joining     joiner
-	diagnosis   diagnosis
-	spread      diversifier
-	proof       prover
+	classes   podClasses
+	scheduler scheduling.Scheduler
+	replays   replayer
+	folds     folder
+	rescues   rescuer
+	intake    intake
+	joining   joiner
+	diagnosis diagnosis
+	spread    diversifier
+	proof     prover
 }
 
 func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	r := &run{
 		Places:   &scheduling.Places{Dims: amount.Of(pods), Waiting: groupByShape(pods), Board: topology.NewBoard(), Held: map[string]bool{}},
-		snapshot: s, options: o, pods: len(pods),
+		snapshot: s, options: o, pods: len(pods), spot: &spotPods{},
 	}
 	r.scheduler.Index.Sets = map[string][]*demand.OfferingSet{}
 	ready := o.readyFor(s)
@@ -158,8 +173,8 @@ func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
 	}
 	slices.SortStableFunc(r.Candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
 	r.connect()
-	r.provisioner = provisioning.New(r.problem(), r.Values)
-	r.provisioner.Reserved.Count(s)
+	r.Provisioner = provisioning.New(r.problem(), r.Values)
+	r.Provisioner.Reserved.Count(s)
 	r.classes = podClasses{board: r.Board, options: &r.options, known: map[string]*demand.PodClass{}}
 	r.recordAvoided()
 	r.intake.setUpBoard(s)
@@ -191,6 +206,44 @@ func (r *run) connect() {
 	r.joining.run, r.diagnosis.run, r.spread.run, r.proof.run = r, r, r, r
 }
 
+// Next is a run for a question about the same snapshot, with the same pools and targets.
+func (r *run) Next(asked *scheduling.Asked, twins *provisioning.Twins, leaving []int) *run {
+	out := &run{
+		Places: &scheduling.Places{
+			Dims: r.Dims, Targets: r.Targets, FirstLaunch: r.FirstLaunch, Candidates: r.Candidates, Held: map[string]bool{}, Asked: asked,
+		},
+		snapshot: r.snapshot, options: r.options, leaving: leaving, spot: r.spot,
+	}
+	out.scheduler.Index.Sets, out.intake.here = r.scheduler.Index.Sets, r.intake.here
+	out.classes.known = map[string]*demand.PodClass{}
+	out.connect()
+	p := out.problem()
+	p.Twins = twins
+	out.Provisioner = r.Provisioner.Next(p, out.Values)
+	return out
+}
+
+// Wait makes the run one for these pods.
+func (r *run) Wait(pods []*cluster.Pod) { r.pods, r.Waiting = len(pods), groupPods(pods) }
+
+// Clear drops the pods that the run was made for, and what it knows of where pods are.
+func (r *run) Clear() { r.intake.base, r.Demand.Groups, r.Waiting, r.spot = nil, nil, nil, &spotPods{} }
+
+// Add makes the run know the pod class.
+func (r *run) Add(k *demand.PodClass) { r.classes.known[k.Text] = k }
+
+// Order sorts the waiting pods in the order of placing. The text of shapes is kept.
+func (r *run) Order(text map[*cluster.Shape]string) {
+	r.scheduler.RecordFollowers()
+	orderBy(r.Waiting, text)
+}
+
+// KeepBoard keeps the board as it is before any waiting pod has a place, to place them once more.
+func (r *run) KeepBoard() { r.intake.base = r.Board.Clone() }
+
+// Running is the rules of a shape of pods that have a node.
+func (r *run) Running(s *cluster.Shape) *topology.Rules { return r.intake.here[s] }
+
 // problem is what the provisioner is given.
 func (r *run) problem() provisioning.Problem {
 	return provisioning.Problem{
@@ -199,17 +252,8 @@ func (r *run) problem() provisioning.Problem {
 	}
 }
 
-// useBoard makes this the board on which pods are counted.
-func (r *run) useBoard(board *topology.Board) { r.Board, r.provisioner.Board = board, board }
-
-// begin prepares the run for a round.
-func (r *run) begin() {
-	if r.Round > 1 {
-		r.Board.Dare()
-	}
-	r.scheduler.Begin()
-	r.provisioner.Begin()
-}
+// UseBoard makes this the board on which pods are counted.
+func (r *run) UseBoard(board *topology.Board) { r.Board, r.Provisioner.Board = board, board }
 
 func (r *run) stillWaiting() int {
 	n := 0
@@ -257,16 +301,16 @@ func (re *replayer) recordHeld(s *cluster.Snapshot) {
 // placeOf returns the place on the board of the pod's target or launch.
 func (r *run) placeOf(x *scheduling.Placed) int {
 	if x.On == plan.OnLaunch {
-		return r.provisioner.Launched[x.Launch].Place
+		return r.Provisioner.Launched[x.Launch].Place
 	}
 	return x.Target.Place
 }
 
 // placeLaunched records the places of pods on instances that were launched for them, from this one on.
 func (r *run) placeLaunched(from int) {
-	for i := from; i < len(r.provisioner.Launched); i++ {
-		for _, t := range r.provisioner.Launched[i].Taken {
-			r.Place(scheduling.Stay{Group: t.Group.Of, Level: t.Group.Level}, t.Pods, plan.OnLaunch, r.provisioner.Launches[i].Name, nil, i)
+	for i := from; i < len(r.Provisioner.Launched); i++ {
+		for _, t := range r.Provisioner.Launched[i].Taken {
+			r.Place(scheduling.Stay{Group: t.Group.Of, Level: t.Group.Level}, t.Pods, plan.OnLaunch, r.Provisioner.Launches[i].Name, nil, i)
 		}
 	}
 }

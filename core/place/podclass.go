@@ -40,7 +40,7 @@ func (c *podClasses) newPodClass(s *cluster.Shape) *demand.PodClass {
 	preferences := c.counting(s)
 	k.Hold(c.newLevels(s, preferences))
 	k.ByPreferences[demand.AllPreferences] = k.Levels
-	for which := demand.NotOfHosts; c.options.asked && which <= demand.NoPreferences; which++ {
+	for which := demand.NotOfHosts; c.options.Questions && which <= demand.NoPreferences; which++ {
 		k.ByPreferences[which] = k.Levels
 		if left := which.Of(preferences); len(left) < len(preferences) {
 			k.ByPreferences[which] = c.newLevels(s, left)

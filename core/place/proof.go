@@ -20,7 +20,7 @@ type prover struct {
 // amounts and the offerings of each pod count. There is no bound if some offering has no price, is reserved capacity, or
 // allows only so many instances.
 func (pv *prover) prove() {
-	if pv.run.provisioner.Reserved.Left != nil {
+	if pv.run.Provisioner.Reserved.Left != nil {
 		return
 	}
 	least, most := 0.0, 0.0

@@ -19,7 +19,7 @@ type replayer struct {
 // all places all pods once more in the order of their turns, with every instance of the plan there from the beginning,
 // as kube-scheduler may see it. Pods whose place then breaks a rule about other pods lose it.
 func (re *replayer) all() {
-	if !re.run.Values.Counted || re.run.question != nil && len(re.run.provisioner.Launched) == 0 && len(re.run.Demand.Groups) == 0 {
+	if !re.run.Values.Counted || re.run.Asked != nil && len(re.run.Provisioner.Launched) == 0 && len(re.run.Demand.Groups) == 0 {
 		return // no rule counts pods, or nothing was added since pods got their places
 	}
 	board := re.outset()
@@ -37,7 +37,7 @@ func (re *replayer) all() {
 		re.run.Placed, re.evicted = stay, true
 		re.unseat(lost)
 	}
-	re.run.useBoard(board)
+	re.run.UseBoard(board)
 }
 
 // outset returns a board with every instance of the plan, before any waiting pod has its place.
@@ -46,12 +46,12 @@ func (re *replayer) outset() *topology.Board {
 	if re.run.Round > 1 {
 		board.Dare()
 	}
-	for i := range re.run.provisioner.Launched {
-		l := &re.run.provisioner.Launched[i]
+	for i := range re.run.Provisioner.Launched {
+		l := &re.run.Provisioner.Launched[i]
 		if l.Gone {
 			continue
 		}
-		l.Place = board.AddOutlook(topology.Outlook{Ways: l.Ways, Host: hostOf(re.run.provisioner.Launches[i].Name)}, l.Candidate.Taints)
+		l.Place = board.AddOutlook(topology.Outlook{Ways: l.Ways, Host: hostOf(re.run.Provisioner.Launches[i].Name)}, l.Candidate.Taints)
 		l.Due.Put(board, l.Place)
 		if at := re.run.FirstLaunch + i; at < len(re.run.Targets) {
 			re.run.Targets[at].Place = l.Place
@@ -124,15 +124,15 @@ func (re *replayer) withdraw() bool {
 // forget drops the demand of this round.
 func (re *replayer) forget() {
 	re.run.Demand.Groups = nil
-	re.run.provisioner.ForgetAsks()
+	re.run.Provisioner.ForgetAsks()
 }
 
 // giveUp cancels the instances of this plan that have no pods, and reports whether there were any.
 func (re *replayer) giveUp() bool {
 	any := false
-	for i := range re.run.provisioner.Launched {
-		l := &re.run.provisioner.Launched[i]
-		if l.Gone || len(re.run.provisioner.Launches[i].Pods) > 0 {
+	for i := range re.run.Provisioner.Launched {
+		l := &re.run.Provisioner.Launched[i]
+		if l.Gone || len(re.run.Provisioner.Launches[i].Pods) > 0 {
 			continue
 		}
 		any = true
@@ -146,7 +146,7 @@ func (re *replayer) giveUp() bool {
 
 // cancel gives up an instance of this plan, and gives back what it took of limits and capacity reservations.
 func (re *replayer) cancel(launch int) {
-	l := &re.run.provisioner.Launched[launch]
+	l := &re.run.Provisioner.Launched[launch]
 	l.Gone = true
 	if at := re.run.FirstLaunch + launch; at < len(re.run.Targets) {
 		re.run.Targets[at].Shut()
@@ -156,7 +156,7 @@ func (re *replayer) cancel(launch int) {
 		l.Candidate.Narrow()
 		clear(re.run.Demand.Failed)
 	}
-	re.run.provisioner.Reserved.PutBack(l.ReservedCapacities)
+	re.run.Provisioner.Reserved.PutBack(l.ReservedCapacities)
 }
 
 // unseat takes pods off their places and makes them wait again.
@@ -172,14 +172,14 @@ func (re *replayer) unseat(lost []scheduling.Placed) {
 			amount.Take(x.Target.Free, x.Group.Need, -1)
 			x.Target.Guests.Drop(x.Group.PodClass)
 		default:
-			amount.Take(re.run.provisioner.Launched[x.Launch].Free, x.Group.Need, -1)
+			amount.Take(re.run.Provisioner.Launched[x.Launch].Free, x.Group.Need, -1)
 			if at := re.run.FirstLaunch + x.Launch; at < len(re.run.Targets) {
 				amount.Take(re.run.Targets[at].Free, x.Group.Need, -1)
 				re.run.Targets[at].Guests.Drop(x.Group.PodClass)
 			}
 		}
 		if x.On == plan.OnLaunch {
-			re.run.provisioner.Launches[x.Launch].Lose(x.Pod)
+			re.run.Provisioner.Launches[x.Launch].Lose(x.Pod)
 		}
 	}
 }

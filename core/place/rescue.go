@@ -71,11 +71,11 @@ func (rs *rescuer) remedies(g *demand.Group, lv *demand.Level) []remedy {
 		podGroup := &demand.Group{Shape: g.Shape, PodClass: g.PodClass, Need: g.Need, Of: g, Level: lv, Wants: m.Wants, From: demand.Request{Of: g, Level: lv, OfferingSet: m}, At: len(rs.run.Demand.Groups)}
 		rs.run.Demand.Groups = append(rs.run.Demand.Groups, podGroup)
 	}
-	rs.run.provisioner.ForgetAsks()
+	rs.run.Provisioner.ForgetAsks()
 	var out []remedy
 	for _, b := range rs.run.Candidates {
 		for _, podGroup := range rs.run.Demand.Groups {
-			for _, w := range rs.run.provisioner.Ask(b, podGroup).Ways {
+			for _, w := range rs.run.Provisioner.Ask(b, podGroup).Ways {
 				out = append(out, rs.kitsOf(b, podGroup, w)...)
 			}
 		}
@@ -129,26 +129,26 @@ func (rs *rescuer) kits(b *supply.Candidate) *supply.Regions {
 
 // orderAlone launches an instance for the group's next pod, if that may be on it and all placed pods keep their places.
 func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool {
-	rs.run.provisioner.Affinities.Gatherer.Reset()
+	rs.run.Provisioner.Affinities.Gatherer.Reset()
 	filled := supply.Load{Option: c.option, Sum: make([]int64, rs.run.Dims.Len())}
-	filled.Add(c.podGroup.Part(&c.way, 1, rs.run.provisioner.Affinities.Gatherer.Attaches(rs.run.Dims, g)), c.podGroup.Need)
-	filled, why := rs.run.provisioner.Lister.KeepMinValues(c.b, filled, provisioning.Errand{})
+	filled.Add(c.podGroup.Part(&c.way, 1, rs.run.Provisioner.Affinities.Gatherer.Attaches(rs.run.Dims, g)), c.podGroup.Need)
+	filled, why := rs.run.Provisioner.Lister.KeepMinValues(c.b, filled, provisioning.Errand{})
 	if !why.OK() || c.b.Holding(&filled).Next(0) < 0 {
 		return false
 	}
-	as := rs.run.provisioner.Lister.List(c.b, &filled)
+	as := rs.run.Provisioner.Lister.List(c.b, &filled)
 	board, place, ok := rs.wouldStand(lv, c.b, &as)
 	if !ok {
 		return false
 	}
 	c.podGroup.Pods = rs.run.Turns(g.Next(1))
-	rs.run.provisioner.SumUp()
-	rs.run.provisioner.Launch(c.b, &filled, &as)
-	last := len(rs.run.provisioner.Launched) - 1
-	rs.run.provisioner.Launched[last].Place = place
+	rs.run.Provisioner.SumUp()
+	rs.run.Provisioner.Launch(c.b, &filled, &as)
+	last := len(rs.run.Provisioner.Launched) - 1
+	rs.run.Provisioner.Launched[last].Place = place
 	rs.run.placeLaunched(last)
 	board.Put(lv.Rules, place, 1, false)
-	rs.run.useBoard(board)
+	rs.run.UseBoard(board)
 	rs.run.Hold(g.PodClass)
 	rs.run.addLaunchTargets()
 	if s := rs.run.Targets[len(rs.run.Targets)-1]; s.Admitted(lv, len(rs.run.Targets)) && !rs.run.Used(g.PodClass) {
@@ -168,7 +168,7 @@ func (rs *rescuer) wouldStand(lv *demand.Level, b *supply.Candidate, as *provisi
 		if all {
 			board = rs.run.replays.outset()
 		}
-		place = board.AddOutlook(topology.Outlook{Ways: as.Ways, Host: hostOf(rs.run.provisioner.Lister.NextName())}, b.Taints)
+		place = board.AddOutlook(topology.Outlook{Ways: as.Ways, Host: hostOf(rs.run.Provisioner.Lister.NextName())}, b.Taints)
 		as.Due.Put(board, place)
 		if all {
 			rs.run.Effort.Spent(int64(len(rs.run.Placed)))

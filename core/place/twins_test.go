@@ -39,7 +39,7 @@ func TestPoolsThatOfferTheSameAreAskedOnce(t *testing.T) {
 				t.Fatalf("seed %d: %+v:\n%s\nwhere each pool is asked:\n%s", seed, q, full(got), full(want))
 			}
 			d := g.evaluator()
-			if d.run.provisioner.Values.Pools != nil && len(d.run.provisioner.Values.Pools) < len(d.run.Candidates) {
+			if d.run.Provisioner.Values.Pools != nil && len(d.run.Provisioner.Values.Pools) < len(d.run.Candidates) {
 				spared++
 				launched += len(got.Launches)
 			}
@@ -87,7 +87,7 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 						b.Unleash()
 					}
 				}
-				values := &run.provisioner.Values
+				values := &run.Provisioner.Values
 				values.Pools, run.Demand.Groups = run.Candidates, run.Waiting
 				values.Worth = values.Usual()
 				values.Worth[0] *= worth

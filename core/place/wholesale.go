@@ -72,43 +72,41 @@ func (w *wholesale) exceeds(sum []int64, most float64) bool {
 	return w.least(sum) > most || bound.Cover(amount.Positive(sum), w.columns).Cost > most
 }
 
-// tooExpensive reports whether the search for an answer to a question has ended: the answer is known, or instances for
-// the pods that found no target certainly cost more than they may.
-func (r *run) tooExpensive() bool {
-	if r.question == nil || r.Effort.Known {
-		return r.question != nil
+// endEarly ends the search for an answer to a question if instances for the pods that found no target certainly cost
+// more than they may.
+func (d *evaluator) endEarly(q Question) {
+	r, most := d.run, float64(q.Below)
+	if q.Below <= 0 {
+		return
 	}
-	if r.question.Below <= 0 || r.Round > 1 || len(r.Demand.Groups) == 0 {
-		return false
-	}
-	most := float64(r.question.Below)
 	var sum []int64
 	var last *demand.Group
 	for _, g := range r.Demand.Groups {
-		if !r.mustLaunch(g) {
+		if !d.mustLaunch(g) {
 			continue
 		}
-		if r.question.evaluator.cheapest(g.From.OfferingSet, g.Need) > most {
-			return r.end(g.Of)
+		last = g.Of
+		if d.cheapest(g.From.OfferingSet, g.Need) > most {
+			r.Effort.Known, r.Asked.Lost = true, last
+			return
 		}
-		if last = g.Of; sum == nil {
+		if sum == nil {
 			sum = make([]int64, r.Dims.Len())
 		}
 		amount.Take(sum, g.Need, -g.Left())
 	}
-	if last != nil && r.question.evaluator.wholesale().exceeds(sum, most) {
-		return r.end(last)
+	if last != nil && d.wholesale().exceeds(sum, most) {
+		r.Effort.Known, r.Asked.Lost = true, last
 	}
-	return false
 }
 
 // mustLaunch reports whether pods of the group certainly have no place on a target. Pods that depend on other pods may
 // find one later, when it is known where the others are.
-func (r *run) mustLaunch(podGroup *demand.Group) bool {
-	if podGroup.PodClass.Plain(podGroup.Level) {
+func (d *evaluator) mustLaunch(g *demand.Group) bool {
+	if g.PodClass.Plain(g.Level) {
 		return true
 	}
-	for _, at := range r.question.evaluator.reachableFor(podGroup.Shape).targets {
+	for _, at := range d.reachableFor(g.Shape).targets {
 		if at == nil {
 			return true
 		}
@@ -117,11 +115,6 @@ func (r *run) mustLaunch(podGroup *demand.Group) bool {
 		}
 	}
 	return false
-}
-
-func (r *run) end(g *demand.Group) bool {
-	r.Effort.Known, r.Asked.Lost = true, g
-	return true
 }
 
 // cheapest is what the cheapest instance of the offering set costs that has room for one such pod; infinity if there is

@@ -33,7 +33,7 @@ func (di *diagnosis) unplaced() []plan.Unplaced {
 		}
 		out, asked = append(out, u), append(asked, di.hopeless(g))
 	}
-	if len(out) == 0 || di.run.options.Unexplained || di.run.question != nil && !di.run.question.Why {
+	if len(out) == 0 || di.run.options.Unexplained || di.run.Asked != nil && !di.run.Asked.Why {
 		return out
 	}
 	for i, reasons := range di.aftermath().Reasons(asked) {
@@ -129,4 +129,4 @@ func (s *searched) Roomy() []topology.Spot {
 	return out
 }
 
-func (s *searched) Torn() (explanation.Torn, bool) { return s.r.provisioner.Affinities.TornApart(s.g) }
+func (s *searched) Torn() (explanation.Torn, bool) { return s.r.Provisioner.Affinities.TornApart(s.g) }

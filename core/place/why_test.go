@@ -26,7 +26,8 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 	for seed := range uint64(worldsTried) {
 		s := someWorld(rand.New(rand.NewPCG(seed, 1)))
 		r := newRun(s, Waiting(s), Options{})
-		r.search()
+		r.Open()
+		r.Proceed()
 		for _, g := range r.Waiting {
 			if g.Left() == 0 {
 				continue
