@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/provisioning"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // Policy is how the whole controller is set up to decide. The zero value is
@@ -122,9 +123,9 @@ func leave(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement, p
 	case placed.Exhausted || found == nil && effort.Disruption <= 0:
 		out = disruption.New(s, needed, nil, policy.leaving())
 	case found != nil:
-		out = disruption.Again(s, needed, survey(s, placed.Launches, taken, policy), policy.leaving(), found)
+		out = disruption.Again(s, needed, simulatorOf(s, placed.Launches, taken, policy), policy.leaving(), found)
 	default:
-		out = disruption.New(s, needed, survey(s, placed.Launches, taken, policy), policy.leaving())
+		out = disruption.New(s, needed, simulatorOf(s, placed.Launches, taken, policy), policy.leaving())
 	}
 	for out.Step() && (effort.Disruption <= 0 || out.Questions < effort.Disruption) {
 		continue
@@ -135,11 +136,11 @@ func leave(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement, p
 // emptying lists the nodes that are to empty by themselves, beside those that go with the plan or
 // that it puts pods on.
 func emptying(s *cluster.Snapshot, p *plan.Plan) []plan.Emptying {
-	goes, needed := map[string]bool{}, needed(p.Placements)
+	taken := needed(p.Placements)
 	for _, r := range p.Removals() {
-		goes[r.Node] = true
+		taken[r.Node] = true
 	}
-	return disruption.Emptying(s, func(node string) bool { return goes[node] || needed(node) })
+	return disruption.Emptying(s, taken)
 }
 
 // leaving is how nodes are let go.
@@ -156,27 +157,25 @@ func (p Policy) leaving() disruption.Options {
 func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Search {
 	coming := coming(s, p.Placements, policy).Placements
 	s = promised(s, coming)
-	return disruption.New(s, needed(p.Placements), survey(s, p.Launches, slices.Concat(p.Placements, coming), policy), policy.leaving())
+	return disruption.New(s, needed(p.Placements), simulatorOf(s, p.Launches, slices.Concat(p.Placements, coming), policy), policy.leaving())
 }
 
-// needed reports a node whether pods that wait are placed on it.
-func needed(placements []plan.Placement) func(node string) bool {
+// needed lists the nodes that waiting pods are placed on.
+func needed(placements []plan.Placement) map[string]bool {
 	nodes := map[string]bool{}
 	for _, p := range placements {
 		if p.On == plan.OnNode {
 			nodes[p.Target] = true
 		}
 	}
-	return func(node string) bool { return nodes[node] }
+	return nodes
 }
 
-// survey is how to ask what becomes of pods of nodes that leave, after what is launched and placed.
-// No node goes for an instance that may be unavailable.
-func survey(s *cluster.Snapshot, launches []plan.Launch, placements []plan.Placement, policy Policy) func() *place.Ground {
+// simulatorOf answers what becomes of pods of nodes that leave, after what is launched and placed. No node goes for an
+// instance that may be unavailable.
+func simulatorOf(s *cluster.Snapshot, launches []plan.Launch, placements []plan.Placement, policy Policy) *removal.Simulator {
 	s, _ = s.WithoutDoubt()
-	return func() *place.Ground {
-		return place.Survey(s, place.Taken{Launches: launches, Placements: placements}, policy.asking())
-	}
+	return removal.New(s, removal.Taken{Launches: launches, Placements: placements}, policy.asking())
 }
 
 // homes finds a place for every pod. Of several plans it is the one that is likely to be
@@ -260,7 +259,7 @@ func withdrawals(s *cluster.Snapshot, placed, coming *place.Result) []plan.Withd
 			used[m.Claim] = true
 		}
 	}
-	return disruption.Unneeded(s, func(claim string) bool { return used[claim] })
+	return disruption.Unneeded(s, used)
 }
 
 // NextDue returns the next moment at which the snapshot asks for another plan

@@ -14,7 +14,7 @@ type PodClass struct {
 	Text          string                      // see RulesText
 	Shape         *cluster.Shape              // the first of them
 	Levels        []*Level                    // by what has given way: nothing first, all preferences last
-	ByPreferences [NoPreferences + 1][]*Level // for questions, see place.Ground: the levels, by which preferences count
+	ByPreferences [NoPreferences + 1][]*Level // for questions, see core/removal: the levels, by which preferences count
 	Ports         []cluster.Port
 	Shared        []cluster.Volume // volumes that several pods use
 	Groups        []*Group         // of waiting pods, while places are sought

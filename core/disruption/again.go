@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // Found is what a search came to, to be examined again: a search of a large cluster takes seconds,
@@ -46,8 +46,8 @@ func (f *Found) has(node string) bool { return f == nil || slices.Contains(f.nod
 // Again begins a search for no more than what an earlier one found, in the
 // cluster as it is by now. Nodes without pods go beside that. What keeps
 // the nodes that are not asked about is what the earlier one said.
-func Again(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options, found *Found) *Search {
-	x := begin(s, needed, survey, o, found)
+func Again(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulator, o Options, found *Found) *Search {
+	x := begin(s, needed, simulator, o, found)
 	x.tasks = append(x.tasks, func() bool {
 		x.remember(found)
 		return false

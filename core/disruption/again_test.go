@@ -10,13 +10,12 @@ import (
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/removal"
 )
 
-func surveyed(s *cluster.Snapshot) func() *place.Ground {
-	return func() *place.Ground { return place.Survey(s, place.Taken{}, place.Options{}) }
+func simulatorOf(s *cluster.Snapshot) *removal.Simulator {
+	return removal.New(s, removal.Taken{}, place.Options{})
 }
-
-func none(string) bool { return false }
 
 // removals lists which nodes go for what.
 func removals(x *disruption.Search) (out []string) {
@@ -38,9 +37,9 @@ func TestWhatWasFoundIsLookedAtAgain(t *testing.T) {
 	for seed := range uint64(400) {
 		s := town(rand.New(rand.NewPCG(seed, 5)))
 		o := disruption.Options{SpotToSpot: seed%2 == 0}
-		first := disruption.New(s, none, surveyed(s), o)
+		first := disruption.New(s, nil, simulatorOf(s), o)
 		first.Finish()
-		again := disruption.Again(s, none, surveyed(s), o, first.Found())
+		again := disruption.Again(s, nil, simulatorOf(s), o, first.Found())
 		again.Finish()
 		before, after := removals(first), removals(again)
 		moved, questions, less = moved+len(before), questions+first.Questions, less+again.Questions
@@ -65,7 +64,7 @@ func TestWhatWasFoundIsLookedAtAgain(t *testing.T) {
 		for i := range later.Nodes {
 			later.Nodes[i].DoNotDisrupt = true
 		}
-		held := disruption.Again(&later, none, surveyed(&later), o, first.Found())
+		held := disruption.Again(&later, nil, simulatorOf(&later), o, first.Found())
 		held.Finish()
 		for _, m := range held.Moves {
 			if r := m.Removals[0]; r.Reason != plan.Expired {

@@ -4,13 +4,14 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // homes asks where the pods of a node may go that goes whatever it costs: somewhere they can stay,
 // or else anywhere but on nodes whose pool is being deleted: there they could not stay long, and
 // nothing would be won. It also reports which of their preferences count; nil: all.
 func (x *Search) homes(c *candidate) (*place.Result, keeps) {
-	q := place.Question{Leave: []int{c.at}, Below: place.Any, Open: x.lasting()}
+	q := removal.Question{Leave: []int{c.at}, Below: removal.Any, Open: x.lasting()}
 	answer := x.ask(q)
 	if len(answer.Launches) > 0 {
 		if q.Preferences = x.worthwhile(q, c); q.Preferences != nil {
@@ -76,20 +77,17 @@ func (x *Search) lasts(n *cluster.Node) bool {
 	return !c.outlived(x.snapshot.Now) && (n.ExpiresAt.IsZero() || orderAt(c).After(x.snapshot.Now))
 }
 
-func (x *Search) ask(q place.Question) *place.Result {
+func (x *Search) ask(q removal.Question) *place.Result {
 	x.Questions++
 	answer := x.current().Ask(q)
 	return &answer
 }
 
-// current returns the ground as it is after all that goes already.
-func (x *Search) current() *place.Ground {
-	if x.ground == nil {
-		x.ground = x.survey()
-	}
+// current returns the simulator as it is after all that goes already.
+func (x *Search) current() *removal.Simulator {
 	if len(x.untold) > 0 {
-		x.ground.Take(x.untold, place.Result{})
+		x.simulator.Take(x.untold, place.Result{})
 		x.untold = nil
 	}
-	return x.ground
+	return x.simulator
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // consolidation lets nodes go that the cluster is cheaper without, one after the other, those first that cost most
@@ -177,7 +178,7 @@ func (x *consolidator) barred(c *candidate) (by plan.KeptBy, why string) {
 // remove lets the node go if its pods have room on others, or if a cheaper instance holds them where its pool undersells
 // it; why says what is in the way; empty: it goes, or is to be asked about again.
 func (x *consolidator) remove(c *candidate) (why string) {
-	q := place.Question{Leave: []int{c.at}, Open: x.open}
+	q := removal.Question{Leave: []int{c.at}, Open: x.open}
 	answer := x.ask(q)
 	if no(answer) {
 		if q.Preferences = x.worthwhile(q, c); q.Preferences != nil {

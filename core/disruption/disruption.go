@@ -4,7 +4,7 @@
 //
 // It promises to stay within the disruption budgets of each NodePool, to remove no node whose pods fit
 // nowhere else, to name what keeps every node that has a reason to be removed and stays, and to say
-// when to check again. core/place finds nodes for the pods.
+// when to check again. core/removal finds places for the pods.
 package disruption
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // Options is how the whole controller lets nodes go. The zero value is the
@@ -40,41 +41,39 @@ type Search struct {
 	Kept      []plan.Kept // by node, complete once the search is finished
 	Questions int64       // that were asked so far
 
-	snapshot *cluster.Snapshot
-	options  Options
-	needed   func(node string) bool
-	survey   func() *place.Ground
-	ground   *place.Ground // nil until the first question
-	pdbs     PDBs
-	budgets  *budgets
-	gone     map[int]bool             // nodes that go with a move
-	untold   []int                    // of these, those that the ground does not know yet
-	kept     map[int]bool             // nodes that Kept reports
-	takes    map[string]bool          // nodes that pods of those that go are to run on
-	tasks    []task                   // what is left to do, in order
-	launches int                      // of all moves, for their names
-	last     bitset.Set               // nodes that are not about to go themselves; nil: not examined yet
-	wholes   map[cluster.PoolID]whole // nil: not examined yet
-	evicted  map[job]int              // pods of Jobs that are evicted; nil: not examined yet
-	reserved *bool                    // a pool can have what is reserved; nil: not examined yet
+	snapshot  *cluster.Snapshot
+	options   Options
+	needed    map[string]bool    // nodes that waiting pods are on their way to
+	simulator *removal.Simulator // nil: only nodes without pods go
+	pdbs      PDBs
+	budgets   *budgets
+	gone      map[int]bool             // nodes that go with a move
+	untold    []int                    // of these, those that the simulator does not know yet
+	kept      map[int]bool             // nodes that Kept reports
+	takes     map[string]bool          // nodes that pods of those that go are to run on
+	tasks     []task                   // what is left to do, in order
+	launches  int                      // of all moves, for their names
+	last      bitset.Set               // nodes that are not about to go themselves; nil: not examined yet
+	wholes    map[cluster.PoolID]whole // nil: not examined yet
+	evicted   map[job]int              // pods of Jobs that are evicted; nil: not examined yet
+	reserved  *bool                    // a pool can have what is reserved; nil: not examined yet
 }
 
 // task is one step of a search; more says that it is to be repeated.
 type task func() (more bool)
 
-// New begins a search. Nodes that are needed stay: pods that wait are on their
-// way to them. The ground is asked for when the first question comes up; where
-// survey is nil only nodes without pods go.
-func New(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options) *Search {
-	return begin(s, needed, survey, o, nil)
+// New begins a search. Nodes that are needed, by name, stay: pods that wait are on their way to them. Where the
+// simulator is nil only nodes without pods go.
+func New(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulator, o Options) *Search {
+	return begin(s, needed, simulator, o, nil)
 }
 
-func begin(s *cluster.Snapshot, needed func(node string) bool, survey func() *place.Ground, o Options, known *Found) *Search {
-	x := &Search{snapshot: s, options: o, needed: needed, survey: survey, pdbs: PDBsOf(s.PDBs), budgets: budgetsOf(s),
+func begin(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulator, o Options, known *Found) *Search {
+	x := &Search{snapshot: s, options: o, needed: needed, simulator: simulator, pdbs: PDBsOf(s.PDBs), budgets: budgetsOf(s),
 		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}}
 	all := candidates(s)
 	x.tasks = []task{x.emptiness(all)}
-	if survey != nil {
+	if simulator != nil {
 		asked := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return !known.has(c.Name) })
 		x.tasks = []task{x.expiry(asked), x.emptiness(all), x.renewal(asked), x.drift(asked), x.consolidation(asked)}
 	}
@@ -99,7 +98,7 @@ func (x *Search) Step() bool {
 
 // Asked reports whether nodes with pods are asked about, and not empty ones
 // alone.
-func (x *Search) Asked() bool { return x.survey != nil }
+func (x *Search) Asked() bool { return x.simulator != nil }
 
 // Finish does all that is left to do.
 func (x *Search) Finish() {
@@ -111,7 +110,7 @@ func (x *Search) Finish() {
 // stays reports whether the node needs no more examining: it goes already, it was said why it does
 // not, or pods are on their way to it.
 func (x *Search) stays(c *candidate) bool {
-	return x.gone[c.at] || x.kept[c.at] || x.takes[c.Name] || x.needed(c.Name)
+	return x.gone[c.at] || x.kept[c.at] || x.takes[c.Name] || x.needed[c.Name]
 }
 
 // keep notes why a node stays: what was found out about it.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // drift lets nodes go that are no longer what their pools and classes ask for, after instances that
@@ -111,7 +111,7 @@ func AtLimit(why string) bool { return strings.HasPrefix(why, atLimit) }
 // pods. Where its user lets nodes go before these, one node of a pool does at a time, so that what
 // it frees is for its own pods.
 func (x *Search) limitsForbid(c *candidate) bool {
-	return !no(x.ask(place.Question{Leave: []int{c.at}, Below: place.Any, Freed: true, Open: x.ofPoolsThatStay()}))
+	return !no(x.ask(removal.Question{Leave: []int{c.at}, Below: removal.Any, Freed: true, Open: x.ofPoolsThatStay()}))
 }
 
 // turnsOver reports whether nodes of the pool are going or starting, or instances being launched

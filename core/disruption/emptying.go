@@ -18,18 +18,18 @@ const emptyingKept = 0.1
 // Emptying lists nodes that are to empty without evictions: those of each pool with the fewest pods for their price,
 // as many as the pool's other nodes have cpu and memory for. Pods of Jobs do not count among them: they end by
 // themselves, and new ones come to other nodes. The first ones first. They go once they are empty, or when
-// consolidation moves what is left: an empty node that was among them stays so until it goes. Nodes that taken
-// reports, which go anyway or which pods need, are not among them.
+// consolidation moves what is left: an empty node that was among them stays so until it goes. Nodes that are
+// taken, by name, which go anyway or which pods need, are not among them.
 //
 // Cost: a check of each pod of these pools. Source: daemok simulate with half a day of services-b, where it takes a
 // quarter of the evictions and 1 to 2 % of the cost away.
-func Emptying(s *cluster.Snapshot, taken func(node string) bool) []plan.Emptying {
+func Emptying(s *cluster.Snapshot, taken map[string]bool) []plan.Emptying {
 	if s.Freeze != "" {
 		return nil
 	}
 	by := map[cluster.PoolID][]*leaving{}
 	for _, c := range candidates(s) {
-		if c.Ready && !taken(c.Name) {
+		if c.Ready && !taken[c.Name] {
 			by[c.Pool] = append(by[c.Pool], newLeaving(s, c))
 		}
 	}

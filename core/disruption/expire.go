@@ -106,7 +106,7 @@ func (x *Search) expire(c *candidate) {
 		note += "; its drain waits: " + why
 	}
 	if len(c.moving) == 0 {
-		if past || IsEmpty(c.Node) && !x.needed(c.Name) && len(c.LaunchedFor) == 0 {
+		if past || IsEmpty(c.Node) && !x.needed[c.Name] && len(c.LaunchedFor) == 0 {
 			x.let(c, plan.Expired, note, nil)
 		}
 		return

@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // keeps reports which preferences of pods count, by shape; nil: all.
@@ -16,7 +17,7 @@ type keeps = func(*cluster.Shape) demand.Preferences
 // where no plan would launch instances for them either: then the pods need not be better off
 // elsewhere. A preference that holds is held, whatever was paid for it, so that nothing is launched
 // for a preference and terminated. It is nil where none is left out.
-func (x *Search) worthwhile(q place.Question, c *candidate) keeps {
+func (x *Search) worthwhile(q removal.Question, c *candidate) keeps {
 	broken := map[string]bool{}
 	for _, p := range c.moving {
 		if demand.Crowded(c.Node, p) {
@@ -26,7 +27,7 @@ func (x *Search) worthwhile(q place.Question, c *candidate) keeps {
 	if x.options.Weigh == nil || len(broken) == 0 {
 		return nil
 	}
-	q.Below = place.Any
+	q.Below = removal.Any
 	worth := x.options.Weigh(x.snapshot, c.copies(), func(preferences func(*cluster.Shape) demand.Preferences) place.Result {
 		q.Preferences = preferences
 		return *x.ask(q)

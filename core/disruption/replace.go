@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // What cheaper instances in place of a node must save, as a share of what it costs. Room beside a node's pods is no waste
@@ -28,7 +29,7 @@ func (x *consolidator) replacement(c *candidate) (a *place.Result, why string) {
 	}
 	share := x.share(c)
 	cost := nodeCost(c)
-	q := place.Question{Leave: []int{c.at}, Open: bitset.New(len(x.snapshot.Nodes)), Preferences: c.preferences, Below: cost - max(1, quantity.MicroUSDPerHour(float64(cost)*share))}
+	q := removal.Question{Leave: []int{c.at}, Open: bitset.New(len(x.snapshot.Nodes)), Preferences: c.preferences, Below: cost - max(1, quantity.MicroUSDPerHour(float64(cost)*share))}
 	if x.current().Hopeless(c.at, q.Below) {
 		return nil, x.tooExpensive(c, share)
 	}

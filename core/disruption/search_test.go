@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // On random clusters: no node goes that must not, budgets hold, every pod that must leave has a
@@ -22,13 +23,13 @@ func TestNothingForbiddenIsDone(t *testing.T) {
 	moved, kept := 0, 0
 	for seed := range uint64(400) {
 		s := town(rand.New(rand.NewPCG(seed, 5)))
-		search := disruption.New(s, func(string) bool { return false }, func() *place.Ground { return place.Survey(s, place.Taken{}, place.Options{}) }, disruption.Options{SpotToSpot: seed%2 == 0})
+		search := disruption.New(s, nil, removal.New(s, removal.Taken{}, place.Options{}), disruption.Options{SpotToSpot: seed%2 == 0})
 		search.Finish()
 		for _, wrong := range wrongs(s, search) {
 			t.Errorf("seed %d: %s\n%s", seed, wrong, printed(search))
 		}
 		moved, kept = moved+len(search.Moves), kept+len(search.Kept)
-		again := disruption.New(s, func(string) bool { return false }, func() *place.Ground { return place.Survey(s, place.Taken{}, place.Options{}) }, disruption.Options{SpotToSpot: seed%2 == 0})
+		again := disruption.New(s, nil, removal.New(s, removal.Taken{}, place.Options{}), disruption.Options{SpotToSpot: seed%2 == 0})
 		again.Finish()
 		if a, b := printed(search), printed(again); a != b {
 			t.Errorf("seed %d: looked at twice it differs:\n%s\n%s", seed, a, b)

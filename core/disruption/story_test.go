@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/provisioning"
+	"github.com/daemok/daemok/core/removal"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/internal/story"
 )
@@ -85,7 +86,7 @@ func read(t *testing.T, files []txtar.File, shop string) (*cluster.Snapshot, dis
 }
 
 func look(s *cluster.Snapshot, options disruption.Options, placing place.Options) *disruption.Search {
-	search := disruption.New(s, func(string) bool { return false }, func() *place.Ground { return place.Survey(s, place.Taken{}, placing) }, options)
+	search := disruption.New(s, nil, removal.New(s, removal.Taken{}, placing), options)
 	search.Finish()
 	return search
 }

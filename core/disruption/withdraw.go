@@ -17,11 +17,11 @@ const (
 // instances stay, and so does what cannot be judged: instances of which it is not known what they
 // may become, and, while any pod waits, those of which it is not known for which pods they were
 // launched. Nothing runs on what is not there, so no budget counts.
-func Unneeded(s *cluster.Snapshot, needed func(claim string) bool) []plan.Withdrawal {
+func Unneeded(s *cluster.Snapshot, needed map[string]bool) []plan.Withdrawal {
 	var out []plan.Withdrawal
 	for i := range s.Instances {
 		m := &s.Instances[i]
-		if !m.Planned || m.Replacement || m.Launched || m.Deleting || needed(m.Claim) {
+		if !m.Planned || m.Replacement || m.Launched || m.Deleting || needed[m.Claim] {
 			continue
 		}
 		if m.TypesUnknown || m.PurposeUnknown && len(s.Waiting) > 0 {

@@ -12,7 +12,7 @@ import (
 
 // bounds turns what is left of the pool's limits, and of capacity reservations, into constraints,
 // once nothing more is launched.
-func (r *run) bounds(b *supply.Candidate) []feasibility.Constraint {
+func (r *Run) bounds(b *supply.Candidate) []feasibility.Constraint {
 	if b.Constraints == nil && b.Remaining != nil {
 		b.Constraints = r.newBounds(b)
 	}
@@ -23,7 +23,7 @@ func (r *run) bounds(b *supply.Candidate) []feasibility.Constraint {
 }
 
 // reservedCapacityTaken is the constraint that nothing is left of the reserved capacity of some options.
-func (r *run) reservedCapacityTaken(b *supply.Candidate) feasibility.Constraint {
+func (r *Run) reservedCapacityTaken(b *supply.Candidate) feasibility.Constraint {
 	out := feasibility.Constraint{Rule: feasibility.Unavailable, Cleared: bitset.New(len(b.Options))}
 	for i := range b.Options {
 		if r.Provisioner.Reserved.MayStill(b, i, 1) > 0 {
@@ -33,7 +33,7 @@ func (r *run) reservedCapacityTaken(b *supply.Candidate) feasibility.Constraint 
 	return out
 }
 
-func (r *run) newBounds(b *supply.Candidate) []feasibility.Constraint {
+func (r *Run) newBounds(b *supply.Candidate) []feasibility.Constraint {
 	var out []feasibility.Constraint
 	if n := b.Remaining.Nodes; n != nil && *n < 1 {
 		all := *b.Pool.Limits.Nodes
@@ -48,7 +48,7 @@ func (r *run) newBounds(b *supply.Candidate) []feasibility.Constraint {
 	return out
 }
 
-func (r *run) bound(b *supply.Candidate, left quantity.Extended, limit int64) feasibility.Constraint {
+func (r *Run) bound(b *supply.Candidate, left quantity.Extended, limit int64) feasibility.Constraint {
 	need := func(option int) int64 { return b.InstanceType(b.Options[option]).Capacity.Get(left.Name) }
 	out := feasibility.Constraint{Rule: feasibility.Limit, Key: left.Name, Cleared: bitset.New(len(b.Options)),
 		Short: func(option int) (short, of int64) {
@@ -73,7 +73,7 @@ func (r *run) bound(b *supply.Candidate, left quantity.Extended, limit int64) fe
 
 // stillOpen is how much of a resource the pool's instances that are not
 // launched yet may become at most.
-func (r *run) stillOpen(b *supply.Candidate, name string) int64 {
+func (r *Run) stillOpen(b *supply.Candidate, name string) int64 {
 	var sum int64
 	for i := range r.snapshot.Instances {
 		if m := &r.snapshot.Instances[i]; m.Pool == b.ID && !m.Launched {

@@ -71,7 +71,7 @@ func customOf(g *demand.Group) custom {
 	return out
 }
 
-func (c *clientele) classOf(r *run, of custom, tier int) *class {
+func (c *clientele) classOf(r *Run, of custom, tier int) *class {
 	if known := c.of[of]; known != nil {
 		return known
 	}
@@ -178,7 +178,7 @@ func (c *clientele) open(b *supply.Candidate, option int) (mask uint64) {
 }
 
 // zone returns the zone that all options of the class are in, if pools have options in other zones too; else nothing.
-func (x *class) zone(r *run) string {
+func (x *class) zone(r *Run) string {
 	found, elsewhere := "", false
 	for i, set := range x.options {
 		b := r.Candidates[i]

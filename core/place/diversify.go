@@ -11,7 +11,7 @@ import (
 
 // diversifier launches pods of one workload from spot offerings of several instance types.
 type diversifier struct {
-	run *run
+	run *Run
 }
 
 // Spot instances of one instance type in one zone are interrupted together when capacity runs short. So at most half of
@@ -81,7 +81,7 @@ func (di *diversifier) spotCrowds() *crowds {
 			}
 			out.at[w] = map[spotPool]int{}
 			for _, c := range there[w] {
-				if slices.Contains(di.run.leaving, c.node) && di.run.goes(c.node) {
+				if slices.Contains(di.run.leaving, c.node) && wouldGo(di.run.snapshot.Nodes[c.node]) {
 					continue
 				}
 				out.at[w][c.pool] += c.pods
@@ -126,9 +126,8 @@ func (sp *spotPods) of(s *cluster.Snapshot) map[workload][]spotCrowd {
 	return sp.byWorkload
 }
 
-// goes reports whether the node would be removed once it leaves.
-func (r *run) goes(node int) bool {
-	n := r.snapshot.Nodes[node]
+// wouldGo reports whether the node would be removed once it leaves.
+func wouldGo(n cluster.Node) bool {
 	n.Deleting = true
 	return n.Goes()
 }

@@ -12,6 +12,4 @@
 // The answer says which instances must open to pods together (opening), what instances must cost at least (prove, for
 // clienteles: the pods on instances of one tier by what else they may be on), and what would have to be different for
 // pods that are left (unplaced), which core/explanation puts into words.
-//
-// A Ground answers questions about removal: where would the pods of these nodes go, and what would that cost?
 package place

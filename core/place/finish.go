@@ -12,7 +12,7 @@ import (
 )
 
 // FinishIn writes the answer down, with reasons as in another snapshot.
-func (r *run) FinishIn(s *cluster.Snapshot) Result {
+func (r *Run) FinishIn(s *cluster.Snapshot) Result {
 	was := r.snapshot
 	defer func() { r.snapshot = was }()
 	r.snapshot = s
@@ -20,7 +20,7 @@ func (r *run) FinishIn(s *cluster.Snapshot) Result {
 }
 
 // Finish writes the answer down.
-func (r *run) Finish() Result {
+func (r *Run) Finish() Result {
 	r.joining.joinUp()
 	var kept []plan.Launch
 	for i, l := range r.Provisioner.Launches {
@@ -54,7 +54,7 @@ func (r *run) Finish() Result {
 
 // short reports whether pods are left for which a pool has offerings that its limits only forbid because instances were
 // launched from it.
-func (r *run) short() bool {
+func (r *Run) short() bool {
 	for _, b := range r.Candidates {
 		if b.Remaining != nil && b.Remaining.Used() && slices.ContainsFunc(r.Waiting, func(g *demand.Group) bool {
 			return g.Left() > 0 && b.HeldBack(g.PodClass.Required().Wants, g.Need)

@@ -15,7 +15,7 @@ import (
 
 // folder gives up instances whose pods have room on others.
 type folder struct {
-	run   *run
+	run   *Run
 	steps int64 // taken so far, see mayFold
 }
 
@@ -197,7 +197,7 @@ type trial struct {
 }
 
 // trial keeps what placing all pods once more changes.
-func (r *run) trial() *trial {
+func (r *Run) trial() *trial {
 	out := &trial{board: r.Board, launched: slices.Clone(r.Provisioner.Launched), places: make([]int, len(r.Targets))}
 	for i, s := range r.Targets {
 		out.places[i] = s.Place
@@ -206,7 +206,7 @@ func (r *run) trial() *trial {
 }
 
 // undo makes everything what it was.
-func (t *trial) undo(r *run) {
+func (t *trial) undo(r *Run) {
 	t.GiveBack()
 	for i, place := range t.places {
 		r.Targets[i].Place = place

@@ -13,7 +13,7 @@ import (
 
 // intake puts existing pods, nodes and instances on the board, before anything is placed.
 type intake struct {
-	run  *run
+	run  *Run
 	base *topology.Board                    // before any pod was placed
 	here map[*cluster.Shape]*topology.Rules // of pods that have a node
 }
@@ -146,7 +146,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 			continue
 		}
 		ways, open := target.InFlight.Ways(in.run.Values.Labels)
-		target.Place = in.run.Board.AddOutlook(topology.Outlook{Ways: ways, Host: hostOf(target.Name), Open: open}, target.InFlight.Taints)
+		target.Place = in.run.Board.AddOutlook(topology.Outlook{Ways: ways, Host: HostOf(target.Name), Open: open}, target.InFlight.Taints)
 	}
 	if in.run.options.EvenHosts {
 		in.run.Board.Even()
@@ -214,5 +214,5 @@ func (in *intake) running(s *cluster.Snapshot) map[*cluster.Shape]*topology.Rule
 	return out
 }
 
-// hostOf is a host name for an instance that has none yet. No node can have such a name.
-func hostOf(instance string) string { return "/" + instance }
+// HostOf is a host name for an instance that has none yet. No node can have such a name.
+func HostOf(instance string) string { return "/" + instance }

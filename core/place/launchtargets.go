@@ -12,7 +12,7 @@ import (
 )
 
 // addLaunchTargets makes targets of the instances that this plan launches, for pods that found no other place.
-func (r *run) addLaunchTargets() {
+func (r *Run) addLaunchTargets() {
 	beside := r.byLaunch()
 	for i := len(r.Targets) - r.FirstLaunch; i < len(r.Provisioner.Launches); i++ {
 		l, at := r.Provisioner.Launches[i], &r.Provisioner.Launched[i]
@@ -30,7 +30,7 @@ func (r *run) addLaunchTargets() {
 }
 
 // inFlightAs is an instance of this plan that may become these options.
-func (r *run) inFlightAs(launch int, options bitset.Set) *feasibility.InFlight {
+func (r *Run) inFlightAs(launch int, options bitset.Set) *feasibility.InFlight {
 	l, b := r.Provisioner.Launches[launch], r.Provisioner.Launched[launch].Candidate
 	return feasibility.ForOptions(&cluster.Instance{
 		Claim: l.Name, Pool: l.Pool, Labels: b.Labels.Merge(l.Labels), Requirements: l.Requirements, Taints: b.Taints,
@@ -38,7 +38,7 @@ func (r *run) inFlightAs(launch int, options bitset.Set) *feasibility.InFlight {
 }
 
 // reopen makes these the options of the target on an instance of this plan.
-func (r *run) reopen(s *scheduling.Target, launch int, options bitset.Set) {
+func (r *Run) reopen(s *scheduling.Target, launch int, options bitset.Set) {
 	s.InFlight = r.inFlightAs(launch, options)
 	for _, k := range r.classes.known {
 		for _, lv := range k.Levels {
@@ -50,7 +50,7 @@ func (r *run) reopen(s *scheduling.Target, launch int, options bitset.Set) {
 }
 
 // byLaunch lists the pod classes of the pods on each instance that this plan launches.
-func (r *run) byLaunch() map[int][]*demand.PodClass {
+func (r *Run) byLaunch() map[int][]*demand.PodClass {
 	out := map[int][]*demand.PodClass{}
 	for _, x := range r.Placed {
 		if x.On == plan.OnLaunch {

@@ -16,7 +16,7 @@ import (
 // joiner finds the instances of a plan that must take pods of a hard spread together, although they join one after
 // another.
 type joiner struct {
-	run *run
+	run *Run
 }
 
 // opening is the instances being launched that get pods with one hard spread.

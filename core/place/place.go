@@ -74,14 +74,14 @@ func Place(s *cluster.Snapshot, o Options) Result {
 	if len(pods) == 0 {
 		return Result{}
 	}
-	r := newRun(s, pods, o)
+	r := NewRun(s, pods, o)
 	r.Open()
 	r.Proceed()
 	return r.Finish()
 }
 
 // Open places pods on what is there, for the first time.
-func (r *run) Open() {
+func (r *Run) Open() {
 	if r.Asked == nil {
 		r.scheduler.HonourClaims()
 	}
@@ -89,7 +89,7 @@ func (r *run) Open() {
 }
 
 // schedule begins a round.
-func (r *run) schedule() {
+func (r *Run) schedule() {
 	if r.Round++; r.Round > 1 {
 		r.Board.Dare()
 	}
@@ -100,7 +100,7 @@ func (r *run) schedule() {
 }
 
 // Proceed seeks places until all pods have one, no more can be found, or the answer to a question is known.
-func (r *run) Proceed() {
+func (r *Run) Proceed() {
 	for before := 0; ; r.schedule() {
 		if r.Effort.Known {
 			r.replays.takeBack()
@@ -121,8 +121,8 @@ func (r *run) Proceed() {
 	}
 }
 
-// run is one call of Place.
-type run struct {
+// Run finds places for some pods: one call of Place, or one question about removal, see Next.
+type Run struct {
 	*scheduling.Places
 	Provisioner *provisioning.Provisioner
 	snapshot    *cluster.Snapshot
@@ -148,8 +148,9 @@ type parts struct {
 	proof     prover
 }
 
-func newRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *run {
-	r := &run{
+// NewRun prepares a run that finds places for the pods in the snapshot. Nothing is placed yet.
+func NewRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *Run {
+	r := &Run{
 		Places:   &scheduling.Places{Dims: amount.Of(pods), Waiting: groupByShape(pods), Board: topology.NewBoard(), Held: map[string]bool{}},
 		snapshot: s, options: o, pods: len(pods), spot: &spotPods{},
 	}
@@ -195,7 +196,7 @@ func wanted(p *feasibility.Pool, pods []cluster.Pod) bool {
 }
 
 // connect joins the parts to the run, and prepares them for the first round.
-func (r *run) connect() {
+func (r *Run) connect() {
 	r.Effort = &effort.Count{Most: r.options.Steps}
 	r.Demand = &demand.Demand{Failed: map[demand.Request]bool{}}
 	r.Values = &supply.Valuation{
@@ -207,8 +208,8 @@ func (r *run) connect() {
 }
 
 // Next is a run for a question about the same snapshot, with the same pools and targets.
-func (r *run) Next(asked *scheduling.Asked, twins *provisioning.Twins, leaving []int) *run {
-	out := &run{
+func (r *Run) Next(asked *scheduling.Asked, twins *provisioning.Twins, leaving []int) *Run {
+	out := &Run{
 		Places: &scheduling.Places{
 			Dims: r.Dims, Targets: r.Targets, FirstLaunch: r.FirstLaunch, Candidates: r.Candidates, Held: map[string]bool{}, Asked: asked,
 		},
@@ -224,28 +225,28 @@ func (r *run) Next(asked *scheduling.Asked, twins *provisioning.Twins, leaving [
 }
 
 // Wait makes the run one for these pods.
-func (r *run) Wait(pods []*cluster.Pod) { r.pods, r.Waiting = len(pods), groupPods(pods) }
+func (r *Run) Wait(pods []*cluster.Pod) { r.pods, r.Waiting = len(pods), groupPods(pods) }
 
 // Clear drops the pods that the run was made for, and what it knows of where pods are.
-func (r *run) Clear() { r.intake.base, r.Demand.Groups, r.Waiting, r.spot = nil, nil, nil, &spotPods{} }
+func (r *Run) Clear() { r.intake.base, r.Demand.Groups, r.Waiting, r.spot = nil, nil, nil, &spotPods{} }
 
 // Add makes the run know the pod class.
-func (r *run) Add(k *demand.PodClass) { r.classes.known[k.Text] = k }
+func (r *Run) Add(k *demand.PodClass) { r.classes.known[k.Text] = k }
 
 // Order sorts the waiting pods in the order of placing. The text of shapes is kept.
-func (r *run) Order(text map[*cluster.Shape]string) {
+func (r *Run) Order(text map[*cluster.Shape]string) {
 	r.scheduler.RecordFollowers()
 	orderBy(r.Waiting, text)
 }
 
 // KeepBoard keeps the board as it is before any waiting pod has a place, to place them once more.
-func (r *run) KeepBoard() { r.intake.base = r.Board.Clone() }
+func (r *Run) KeepBoard() { r.intake.base = r.Board.Clone() }
 
 // Running is the rules of a shape of pods that have a node.
-func (r *run) Running(s *cluster.Shape) *topology.Rules { return r.intake.here[s] }
+func (r *Run) Running(s *cluster.Shape) *topology.Rules { return r.intake.here[s] }
 
 // problem is what the provisioner is given.
-func (r *run) problem() provisioning.Problem {
+func (r *Run) problem() provisioning.Problem {
 	return provisioning.Problem{
 		Demand: r.Demand, Candidates: r.Candidates, Board: r.Board, Dims: r.Dims, Effort: r.Effort,
 		MinValues: r.options.MinValues, Packer: r.options.Packer, EvenHosts: r.options.EvenHosts,
@@ -253,9 +254,9 @@ func (r *run) problem() provisioning.Problem {
 }
 
 // UseBoard makes this the board on which pods are counted.
-func (r *run) UseBoard(board *topology.Board) { r.Board, r.Provisioner.Board = board, board }
+func (r *Run) UseBoard(board *topology.Board) { r.Board, r.Provisioner.Board = board, board }
 
-func (r *run) stillWaiting() int {
+func (r *Run) stillWaiting() int {
 	n := 0
 	for _, g := range r.Waiting {
 		n += int(g.Left())
@@ -264,8 +265,8 @@ func (r *run) stillWaiting() int {
 }
 
 // recordAvoided lists the taints that ask pods to stay away without forbidding it. It includes those of nodes that are
-// being deleted, because a Ground has them too, whichever nodes leave.
-func (r *run) recordAvoided() {
+// being deleted, because core/removal asks about them too, whichever nodes leave.
+func (r *Run) recordAvoided() {
 	note := func(taints []constraint.Taint) {
 		if feasibility.Avoided(taints, nil) {
 			r.classes.avoided = append(r.classes.avoided, taints)
@@ -299,7 +300,7 @@ func (re *replayer) recordHeld(s *cluster.Snapshot) {
 }
 
 // placeOf returns the place on the board of the pod's target or launch.
-func (r *run) placeOf(x *scheduling.Placed) int {
+func (r *Run) placeOf(x *scheduling.Placed) int {
 	if x.On == plan.OnLaunch {
 		return r.Provisioner.Launched[x.Launch].Place
 	}
@@ -307,7 +308,7 @@ func (r *run) placeOf(x *scheduling.Placed) int {
 }
 
 // placeLaunched records the places of pods on instances that were launched for them, from this one on.
-func (r *run) placeLaunched(from int) {
+func (r *Run) placeLaunched(from int) {
 	for i := from; i < len(r.Provisioner.Launched); i++ {
 		for _, t := range r.Provisioner.Launched[i].Taken {
 			r.Place(scheduling.Stay{Group: t.Group.Of, Level: t.Group.Level}, t.Pods, plan.OnLaunch, r.Provisioner.Launches[i].Name, nil, i)

@@ -12,7 +12,7 @@ import (
 
 // prover computes the lower bound on what the launches of the answer can cost.
 type prover struct {
-	run *run
+	run *Run
 }
 
 // prove computes what instances for the pods of the launches must cost at least, and what one unit of each resource

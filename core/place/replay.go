@@ -12,7 +12,7 @@ import (
 
 // replayer places all pods once more in the order of the answer, and takes back what a rule forbids in it.
 type replayer struct {
-	run     *run
+	run     *Run
 	evicted bool // a replay took pods off their places
 }
 
@@ -51,7 +51,7 @@ func (re *replayer) outset() *topology.Board {
 		if l.Gone {
 			continue
 		}
-		l.Place = board.AddOutlook(topology.Outlook{Ways: l.Ways, Host: hostOf(re.run.Provisioner.Launches[i].Name)}, l.Candidate.Taints)
+		l.Place = board.AddOutlook(topology.Outlook{Ways: l.Ways, Host: HostOf(re.run.Provisioner.Launches[i].Name)}, l.Candidate.Taints)
 		l.Due.Put(board, l.Place)
 		if at := re.run.FirstLaunch + i; at < len(re.run.Targets) {
 			re.run.Targets[at].Place = l.Place

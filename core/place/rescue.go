@@ -14,7 +14,7 @@ import (
 
 // rescuer seeks another way for pods that are left without a place.
 type rescuer struct {
-	run    *run
+	run    *Run
 	failed int // instances tried without effect
 }
 
@@ -168,7 +168,7 @@ func (rs *rescuer) wouldStand(lv *demand.Level, b *supply.Candidate, as *provisi
 		if all {
 			board = rs.run.replays.outset()
 		}
-		place = board.AddOutlook(topology.Outlook{Ways: as.Ways, Host: hostOf(rs.run.Provisioner.Lister.NextName())}, b.Taints)
+		place = board.AddOutlook(topology.Outlook{Ways: as.Ways, Host: HostOf(rs.run.Provisioner.Lister.NextName())}, b.Taints)
 		as.Due.Put(board, place)
 		if all {
 			rs.run.Effort.Spent(int64(len(rs.run.Placed)))

@@ -13,7 +13,7 @@ import (
 
 // diagnosis finds out why pods have no place.
 type diagnosis struct {
-	run *run
+	run *Run
 }
 
 // unplaced lists the pods that have no place, with what would have to change.
@@ -94,7 +94,7 @@ func (di *diagnosis) hopeless(g *demand.Group) explanation.Pods {
 
 // searched is what the search found out about such pods.
 type searched struct {
-	r *run
+	r *Run
 	g *demand.Group
 }
 

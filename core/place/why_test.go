@@ -25,7 +25,7 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 	rules := map[feasibility.Rule]int{}
 	for seed := range uint64(worldsTried) {
 		s := someWorld(rand.New(rand.NewPCG(seed, 1)))
-		r := newRun(s, Waiting(s), Options{})
+		r := NewRun(s, Waiting(s), Options{})
 		r.Open()
 		r.Proceed()
 		for _, g := range r.Waiting {

@@ -39,7 +39,7 @@ type Problem struct {
 	Board      *topology.Board
 	Dims       amount.Dims
 	Effort     *effort.Count
-	Twins      *Twins // nil unless it is a question, see place.Ground
+	Twins      *Twins // nil unless it is a question, see core/removal
 	MinValues  MinValues
 	Packer     Packer
 	EvenHosts  bool

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/removal"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -53,7 +53,7 @@ func (a *Applier) lookForHomes(ctx context.Context, u *unit) error {
 	if err != nil || len(r.Pods) == 0 {
 		return err
 	}
-	places, left := place.Rehome(s, r)
+	places, left := removal.Rehome(s, r)
 	if len(left) > 0 {
 		p := &left[0].Pods[0]
 		return fmt.Errorf("%w: there is no place any more for pod %s/%s", ErrChanged, p.Namespace, p.Name)
@@ -77,8 +77,8 @@ func (u *unit) goesFirst() bool {
 }
 
 // removal is what a unit takes away, by what was read last.
-func (u *unit) removal(s *cluster.Snapshot) (place.Removal, error) {
-	r := place.Removal{Nodes: map[string]bool{}, Pods: map[string]bool{}, Targets: map[string]string{}}
+func (u *unit) removal(s *cluster.Snapshot) (removal.Drain, error) {
+	r := removal.Drain{Nodes: map[string]bool{}, Pods: map[string]bool{}, Targets: map[string]string{}}
 	node := map[string]string{} // of instances of the move
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; n.Claim != "" && n.Initialized && n.Ready && slices.Contains(u.claims, n.Claim) {

@@ -9,8 +9,8 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/disruption"
-	rehome "github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // untouched decides as the controller does, but only empty nodes go.
@@ -70,10 +70,10 @@ func plainMove(s *cluster.Snapshot) (plan.Move, bool) {
 	return plan.Move{}, false
 }
 
-// removal is a move that lets the node go.
-func removal(n *cluster.Node, note string) (plan.Move, rehome.Removal) {
+// letGo is a move that lets the node go.
+func letGo(n *cluster.Node, note string) (plan.Move, removal.Drain) {
 	r := plan.Removal{Node: n.Name, Claim: n.Claim, Pool: n.Pool, Reason: plan.Underutilized, Note: note}
-	places := rehome.Removal{Nodes: map[string]bool{n.Name: true}, Pods: map[string]bool{}}
+	places := removal.Drain{Nodes: map[string]bool{n.Name: true}, Pods: map[string]bool{}}
 	for _, p := range n.Pods {
 		if p.Moves() && !p.Ending {
 			r.Pods = append(r.Pods, p)
@@ -85,15 +85,15 @@ func removal(n *cluster.Node, note string) (plan.Move, rehome.Removal) {
 
 // without lets the node go if its pods fit on others.
 func without(s *cluster.Snapshot, n *cluster.Node) (plan.Move, bool) {
-	m, places := removal(n, "its pods fit on others")
-	found, left := rehome.Rehome(s, places)
+	m, places := letGo(n, "its pods fit on others")
+	found, left := removal.Rehome(s, places)
 	m.Placements = found
 	return m, len(left) == 0
 }
 
 // replaced lets the node go if a cheaper instance holds its pods.
 func replaced(s *cluster.Snapshot, n *cluster.Node) (plan.Move, bool) {
-	m, _ := removal(n, "a cheaper instance holds its pods")
+	m, _ := letGo(n, "a cheaper instance holds its pods")
 	pool, _ := s.Pool(n.Pool)
 	choice, err := bench.CheapestFor(pool, m.Removals[0].Pods)
 	if err != nil || choice.Price >= n.Price {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/disruption"
-	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/removal"
 )
 
 // Wrong is something that must never happen.
@@ -240,7 +240,7 @@ func (w *World) lacksHomes(v *move) string {
 	if len(v.launches()) > 0 {
 		return ""
 	}
-	r := place.Removal{Nodes: map[string]bool{}, Pods: map[string]bool{}, Targets: v.targets}
+	r := removal.Drain{Nodes: map[string]bool{}, Pods: map[string]bool{}, Targets: v.targets}
 	for _, l := range v.leaving {
 		r.Nodes[l.Node] = true
 		if l.gone || l.instance.tooOld(w.now) {
@@ -250,7 +250,7 @@ func (w *World) lacksHomes(v *move) string {
 			r.Pods[p.UID] = p.work != nil && !p.Ending && w.moves(p)
 		}
 	}
-	_, left := place.Rehome(w.photo(), r)
+	_, left := removal.Rehome(w.photo(), r)
 	if len(left) == 0 {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package place
+package removal
 
 import (
 	"slices"
@@ -65,7 +65,7 @@ pool NodePool/p catalogue=c1
 				t.Fatal(err)
 			}
 			before := scenario.Print(s)
-			places, left := Rehome(s, Removal{Nodes: map[string]bool{"n1": true}, Pods: map[string]bool{"web": true, "web2": true}, Targets: tt.targets})
+			places, left := Rehome(s, Drain{Nodes: map[string]bool{"n1": true}, Pods: map[string]bool{"web": true, "web2": true}, Targets: tt.targets})
 			var got []string
 			for _, p := range places {
 				got = append(got, p.Pod.Name+"->"+p.Target)

@@ -1,14 +1,13 @@
-package place
+package removal
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/pack"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/internal/chance"
 )
@@ -30,7 +29,7 @@ func TestPoolsThatOfferTheSameAreAskedOnce(t *testing.T) {
 			}
 		}
 		s.Sort()
-		g, all := Survey(s, Taken{}, Options{}), Survey(s, Taken{}, Options{})
+		g, all := New(s, Taken{}, place.Options{}), New(s, Taken{}, place.Options{})
 		askEach(all)
 		for range 4 {
 			q := anyQuestion(r, len(s.Nodes))
@@ -76,12 +75,12 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 				p.Catalogue = &cluster.Catalogue{Revision: p.Catalogue.Revision, Disk: p.Catalogue.Disk, InstanceTypes: p.Catalogue.InstanceTypes}
 			}
 		}
-		options := Options{LimitCost: float64(r.IntN(2)), LeastInterrupted: r.IntN(2) == 0}
-		together, unleashed := newRun(s, s.Waiting, options), map[int]bool{}
+		options := place.Options{LimitCost: float64(r.IntN(2)), LeastInterrupted: r.IntN(2) == 0}
+		together, unleashed := place.NewRun(s, s.Waiting, options), map[int]bool{}
 		for range 3 {
 			unleashed[r.IntN(3*len(s.Pools))] = true
-			alone, worth := newRun(&apart, s.Waiting, options), float64(1+r.IntN(5))
-			for _, run := range []*run{together, alone} {
+			alone, worth := place.NewRun(&apart, s.Waiting, options), float64(1+r.IntN(5))
+			for _, run := range []*place.Run{together, alone} {
 				for i, b := range run.Candidates {
 					if unleashed[i] {
 						b.Unleash()
@@ -114,7 +113,7 @@ func TestPoolsThatHaveTheSameAreValuedOnce(t *testing.T) {
 }
 
 // askEach has every pool asked.
-func askEach(g *Ground) {
+func askEach(g *Simulator) {
 	d := g.evaluator()
 	for _, b := range d.run.Candidates {
 		b.Like = b
@@ -143,33 +142,4 @@ func muchLike(r *rand.Rand, p cluster.Pool, n int) cluster.Pool {
 		}
 	}
 	return p
-}
-
-// eachAlone is a packer that launches an instance for every pod, the cheapest.
-type eachAlone struct{}
-
-func (eachAlone) Pack(l pack.Batch) (out []pack.Instance) {
-	for podGroup := range l.Groups {
-		best := -1
-		for o := range l.Offerings {
-			if l.Groups[podGroup].Offerings.Has(o) && fits(l.Offerings[o].Free, l.Groups[podGroup].Need) && (best < 0 || cmp.Less(l.Offerings[o].Cost, l.Offerings[best].Cost)) {
-				best = o
-			}
-		}
-		for range l.Groups[podGroup].Count {
-			if best >= 0 && len(l.Limits) == 0 {
-				out = append(out, pack.Instance{Offering: best, Parts: []pack.Part{{Group: podGroup, N: 1}}})
-			}
-		}
-	}
-	return out
-}
-
-func fits(free, need []int64) bool {
-	for d, v := range need {
-		if v > free[d] {
-			return false
-		}
-	}
-	return true
 }

@@ -1,8 +1,9 @@
-package place
+package removal
 
 import (
 	"testing"
 
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scenario"
 )
@@ -24,7 +25,7 @@ node old pool=NodePool/default ready initialized price=0.09
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := Survey(s, Taken{}, Options{})
+	g := New(s, Taken{}, place.Options{})
 	for below, expensive := range map[float64]bool{0.06: false, 0.04: true} {
 		got := g.Ask(Question{Leave: []int{0}, Below: quantity.MicroUSDPerHour(below * 1e6)})
 		if got.Expensive != expensive || !expensive && (len(got.Launches) != 1 || got.Cost <= got.Cost-got.Risk) {

@@ -1,4 +1,4 @@
-package place
+package removal
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/parallel"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scenario"
@@ -19,7 +20,7 @@ import (
 )
 
 // TestAskAnswersAsPlaceDoes compares, on small worlds made by chance, with what
-// Place says of the snapshot in which the nodes of the question are going away.
+// place.Place says of the snapshot in which the nodes of the question are going away.
 func TestAskAnswersAsPlaceDoes(t *testing.T) {
 	same, asked, placed, launched, kept := 0, 0, 0, 0, 0
 	for seed := range uint64(3000) {
@@ -27,17 +28,17 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 		s := chance.Inhabited(r)
 		var taken Taken
 		if r.IntN(3) == 0 {
-			p := Place(s, Options{})
-			// Place cannot be given pods that are expected on instances.
+			p := place.Place(s, place.Options{})
+			// place.Place cannot be given pods that are expected on instances.
 			taken = Taken{p.Launches, slices.DeleteFunc(p.Placements, func(x plan.Placement) bool { return x.On != plan.OnNode })}
 		}
-		g := Survey(s, taken, Options{})
+		g := New(s, taken, place.Options{})
 		for range 4 {
 			q := anyQuestion(r, len(s.Nodes))
 			if which := demand.Preferences(preferences.IntN(6)); which <= demand.NoPreferences {
 				q.Preferences = func(*cluster.Shape) demand.Preferences { return which }
 			}
-			want := Place(equivalent(g, q), Options{Preferences: q.Preferences})
+			want := place.Place(equivalent(g, q), place.Options{Preferences: q.Preferences})
 			got := g.Ask(q)
 			asked++
 			placed += len(want.Placements)
@@ -65,14 +66,14 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 	}
 	t.Logf("%d of %d answers are the same; %d placements, %d launches", same, asked, placed, launched)
 	if kept > asked/500 {
-		t.Errorf("%d of %d answers are no for fear of launches that Place does without", kept, asked)
+		t.Errorf("%d of %d answers are no for fear of launches that place.Place does without", kept, asked)
 	}
 }
 
-// unlike compares answers where nothing may be launched: yes means that Place launches
+// unlike compares answers where nothing may be launched: yes means that place.Place launches
 // nothing though it may. Elsewhere pods would be launched for as soon as they have
 // left. It returns 1 for a no that is not needed.
-func unlike(t *testing.T, seed uint64, g *Ground, q Question, want, got *Result) int {
+func unlike(t *testing.T, seed uint64, g *Simulator, q Question, want, got *place.Result) int {
 	stays := no(want) != "" || len(want.Launches) > 0
 	switch {
 	case (got.Expensive || no(got) != "") && !stays:
@@ -83,14 +84,14 @@ func unlike(t *testing.T, seed uint64, g *Ground, q Question, want, got *Result)
 	return 0
 }
 
-func no(r *Result) string {
+func no(r *place.Result) string {
 	if len(r.Unplaced) > 0 {
 		return "no"
 	}
 	return ""
 }
 
-func describe(r *Result) string {
+func describe(r *place.Result) string {
 	text := fmt.Sprintf("cost %.0f expensive %v:", r.Cost, r.Expensive)
 	var homes []string
 	for _, p := range r.Placements {
@@ -110,7 +111,7 @@ func describe(r *Result) string {
 }
 
 // equivalent is the snapshot that a question is about, for Place.
-func equivalent(g *Ground, q Question) *cluster.Snapshot {
+func equivalent(g *Simulator, q Question) *cluster.Snapshot {
 	s := *g.snapshot
 	s.Nodes, s.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
 	for i := range s.Nodes {
@@ -163,9 +164,9 @@ func TestAnswersDependOnTheQuestionAlone(t *testing.T) {
 		}
 		alone := make([]string, len(questions))
 		for i, q := range questions {
-			alone[i] = full(Survey(s, Taken{}, Options{}).Ask(q))
+			alone[i] = full(New(s, Taken{}, place.Options{}).Ask(q))
 		}
-		g := Survey(s, Taken{}, Options{})
+		g := New(s, Taken{}, place.Options{})
 		backwards, together := make([]string, len(questions)), make([]string, len(questions))
 		for i, q := range slices.Backward(questions) {
 			backwards[i] = full(g.Ask(q))
@@ -179,7 +180,7 @@ func TestAnswersDependOnTheQuestionAlone(t *testing.T) {
 	}
 }
 
-func full(r Result) string {
+func full(r place.Result) string {
 	p := plan.Plan{Launches: r.Launches, Placements: r.Placements, Unplaced: r.Unplaced}
 	return fmt.Sprintf("%v %v %v %v\n%s", r.Cost, r.Unpriced, r.Expensive, r.SpotMore, p.String())
 }
@@ -190,7 +191,7 @@ func TestHopelessIsNeverWrong(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 33))
 		s := chance.Inhabited(r)
-		g := Survey(s, Taken{}, Options{})
+		g := New(s, Taken{}, place.Options{})
 		for i := range s.Nodes {
 			below := quantity.MicroUSDPerHour(10_000 * r.IntN(20))
 			a := g.Ask(Question{Leave: []int{i}, Below: below})
@@ -254,7 +255,7 @@ node nc claim=cc pool=NodePool/p price=0.1 created=2026-11-21T03:00:00Z ready in
 		"a machine in b has a pod":  {taken, "cost 0 expensive false: old->nc"},
 		"a machine in b has no pod": {Taken{Launches: taken.Launches}, "cost 0 expensive false: old->nb"},
 	} {
-		a := Survey(s, tt.taken, Options{}).Ask(Question{Leave: []int{0}})
+		a := New(s, tt.taken, place.Options{}).Ask(Question{Leave: []int{0}})
 		if got := describe(&a); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
@@ -272,7 +273,7 @@ node nc claim=cc pool=NodePool/p price=0.1 created=2026-11-21T03:00:00Z ready in
 		"with the last of its stock": {[]plan.Launch{rare}, 5, []string{"small"}},
 	} {
 		s.Pools[0].Nodes, s.Pools[0].Limits.Nodes = 3, &tt.limit
-		a := Survey(s, Taken{Launches: tt.launches}, Options{}).Ask(Question{Leave: []int{0}, Below: Any, Open: bitset.New(1)})
+		a := New(s, Taken{Launches: tt.launches}, place.Options{}).Ask(Question{Leave: []int{0}, Below: Any, Open: bitset.New(1)})
 		var got []string
 		for _, l := range a.Launches {
 			got = append(got, l.Choice.Kind)
@@ -290,11 +291,11 @@ func TestTakenAnswersAreTrue(t *testing.T) {
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 34))
 		s := chance.Inhabited(r)
-		g := Survey(s, Taken{}, Options{})
+		g := New(s, Taken{}, place.Options{})
 		var plan Taken
 		for range 8 {
 			q := anyQuestion(r, len(s.Nodes))
-			a := Survey(s, plan, Options{}).Ask(q)
+			a := New(s, plan, place.Options{}).Ask(q)
 			if got := g.Ask(q); full(got) != strings.ReplaceAll(full(a), " of the plan", "") {
 				t.Fatalf("seed %d: after %d answers, %v leave:\n%s\nwant\n%s\n%s", seed, len(g.moves), q.Leave, full(got), full(a), scenario.Print(s))
 			}
@@ -312,7 +313,7 @@ func TestTakenAnswersAreTrue(t *testing.T) {
 }
 
 // made is the snapshot and the plan once an answer is true.
-func made(s *cluster.Snapshot, taken Taken, n int, leave []int, a Result) (*cluster.Snapshot, Taken) {
+func made(s *cluster.Snapshot, taken Taken, n int, leave []int, a place.Result) (*cluster.Snapshot, Taken) {
 	out := *s
 	out.Nodes = slices.Clone(s.Nodes)
 	for _, at := range leave {

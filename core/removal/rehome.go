@@ -1,4 +1,4 @@
-package place
+package removal
 
 import (
 	"cmp"
@@ -6,11 +6,12 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Removal is nodes that are about to be removed, and their pods that need other places.
-type Removal struct {
+// Drain is nodes that are about to be removed, and their pods that need other places.
+type Drain struct {
 	Nodes   map[string]bool   // by name
 	Pods    map[string]bool   // by UID; wherever the snapshot shows them
 	Targets map[string]string // by UID: the node that a plan chose, if any
@@ -21,7 +22,7 @@ type Removal struct {
 // where pods find none otherwise. This is the last check before nodes are removed.
 //
 // Cost: that of Place for these pods; if not all find a place at first, that of Place once more for each.
-func Rehome(s *cluster.Snapshot, r Removal) ([]plan.Placement, []plan.Unplaced) {
+func Rehome(s *cluster.Snapshot, r Drain) ([]plan.Placement, []plan.Unplaced) {
 	now, out := emptied(s, &r)
 	found := placeOn(now, out)
 	if len(found.Unplaced) == 0 {
@@ -45,7 +46,7 @@ func Rehome(s *cluster.Snapshot, r Removal) ([]plan.Placement, []plan.Unplaced) 
 
 // emptied returns the snapshot without what is to be removed, and the pods that need places. It has no pools, since
 // nothing is launched for these pods. Nodes from which no pod moves share their pods with the snapshot.
-func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod) {
+func emptied(s *cluster.Snapshot, r *Drain) (*cluster.Snapshot, []cluster.Pod) {
 	now := *s
 	now.Waiting, now.Instances, now.PDBs, now.Pools = nil, nil, nil, nil
 	now.Nodes = make([]cluster.Node, 0, len(s.Nodes))
@@ -70,7 +71,7 @@ func emptied(s *cluster.Snapshot, r *Removal) (*cluster.Snapshot, []cluster.Pod)
 }
 
 // pods returns the pods of the node that are to move, as waiting pods.
-func (r *Removal) pods(n *cluster.Node) (out []cluster.Pod) {
+func (r *Drain) pods(n *cluster.Node) (out []cluster.Pod) {
 	for i := range n.Pods {
 		if !r.Pods[n.Pods[i].UID] {
 			continue
@@ -90,12 +91,12 @@ func isClosed(n *cluster.Node) bool {
 	return !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool { return p.Returns })
 }
 
-func placeOn(s *cluster.Snapshot, pods []cluster.Pod) Result {
+func placeOn(s *cluster.Snapshot, pods []cluster.Pod) place.Result {
 	with := *s
 	with.Waiting = slices.SortedFunc(slices.Values(pods), func(a, b cluster.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	return Place(&with, Options{})
+	return place.Place(&with, place.Options{})
 }
 
 // sitsOn puts a pod on a node, if it can be there now.

@@ -14,12 +14,13 @@ import (
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/removal"
 )
 
-// BenchmarkGround asks for each node whether it may go, whether instances at half its price
+// BenchmarkSimulator asks for each node whether it may go, whether instances at half its price
 // may replace it, and what instances for its pods cost: in a cluster with a third of it
 // free, and in one with next to nothing.
-func BenchmarkGround(b *testing.B) {
+func BenchmarkSimulator(b *testing.B) {
 	for _, o := range []bench.Options{{Nodes: 1000, Pools: 1}, {Nodes: 1000, Pools: 50}, {Nodes: 5000, Pools: 50}} {
 		for _, full := range []bool{false, true} {
 			o.Mix, o.Pods, o.Seed = "existing", 33*o.Nodes, 42
@@ -28,13 +29,13 @@ func BenchmarkGround(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				benchmarkGround(b, s, full)
+				benchmarkSimulator(b, s, full)
 			})
 		}
 	}
 }
 
-func benchmarkGround(b *testing.B, s *cluster.Snapshot, full bool) {
+func benchmarkSimulator(b *testing.B, s *cluster.Snapshot, full bool) {
 	for i := range s.Nodes {
 		if full {
 			fill(&s.Nodes[i])
@@ -50,7 +51,7 @@ func benchmarkGround(b *testing.B, s *cluster.Snapshot, full bool) {
 	}
 	for b.Loop() {
 		at := busy(b)
-		g := place.Survey(s, place.Taken{}, place.Options{})
+		g := removal.New(s, removal.Taken{}, place.Options{})
 		b.ReportMetric(float64((busy(b) - at).Milliseconds()), "setup-cpu-ms")
 		for _, c := range []struct {
 			name  string
@@ -58,7 +59,7 @@ func benchmarkGround(b *testing.B, s *cluster.Snapshot, full bool) {
 		}{{"go", 0}, {"replace", 0.5}, {"buy", -1}} {
 			yes := make([]float64, len(s.Nodes))
 			each(c.name, func(i int) {
-				q := place.Question{Leave: []int{i}, Below: place.Any}
+				q := removal.Question{Leave: []int{i}, Below: removal.Any}
 				if c.share >= 0 {
 					q.Below = quantity.MicroUSDPerHour(float64(c.share * float64(priceOf(&s.Nodes[i]))))
 				}
@@ -77,7 +78,7 @@ func benchmarkGround(b *testing.B, s *cluster.Snapshot, full bool) {
 		runtime.ReadMemStats(&after)
 		start := busy(b)
 		for i := range 50 {
-			if a := g.Ask(place.Question{Leave: []int{i}, Below: place.Any}); len(a.Unplaced) == 0 {
+			if a := g.Ask(removal.Question{Leave: []int{i}, Below: removal.Any}); len(a.Unplaced) == 0 {
 				g.Take([]int{i}, a)
 			}
 		}
@@ -103,14 +104,14 @@ func BenchmarkRehome(b *testing.B) {
 				}
 			}
 			n := &s.Nodes[len(s.Nodes)/2]
-			leaving := place.Removal{Nodes: map[string]bool{n.Name: true}, Pods: map[string]bool{}}
+			leaving := removal.Drain{Nodes: map[string]bool{n.Name: true}, Pods: map[string]bool{}}
 			for j := range n.Pods {
 				leaving.Pods[n.Pods[j].UID] = true
 			}
 			at, looks := busy(b), 0
 			for b.Loop() {
 				looks++
-				if _, left := place.Rehome(s, leaving); len(left) > 0 {
+				if _, left := removal.Rehome(s, leaving); len(left) > 0 {
 					b.Fatalf("no place for %v", left)
 				}
 			}
@@ -158,9 +159,9 @@ func TestQuestionsInLargeClusters(t *testing.T) {
 					fill(&s.Nodes[i])
 				}
 			}
-			g := place.Survey(s, place.Taken{}, place.Options{})
+			g := removal.New(s, removal.Taken{}, place.Options{})
 			for i := range 12 {
-				q := place.Question{Below: place.Any}
+				q := removal.Question{Below: removal.Any}
 				for j := range 1 + i%5 {
 					q.Leave = append(q.Leave, (7*i+31*j)%len(s.Nodes))
 				}

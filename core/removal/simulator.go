@@ -1,26 +1,27 @@
-package place
+package removal
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
-	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/parallel"
+	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Ground is a snapshot prepared for many questions of one form: if some nodes were removed, where would their pods go,
+// Simulator answers many questions of one form about a snapshot: if some nodes were removed, where would their pods go,
 // and what would have to be launched for them? It answers as Place does for a snapshot in which these nodes are deleted,
 // in a time that depends on the size of the answer. It is safe for concurrent use: an answer depends only on the
 // question.
-type Ground struct {
+type Simulator struct {
 	snapshot   *cluster.Snapshot // with what is taken in its place
 	launches   []plan.Launch     // of the plan
 	taken      []plan.Placement  // on instances being launched
 	moves      []move            // that were taken since
-	options    Options
+	options    place.Options
 	evaluators parallel.Spare[*evaluator]
 }
 
@@ -31,42 +32,22 @@ type Taken struct {
 	Placements []plan.Placement
 }
 
-// Question is which nodes leave, and what their pods may have instead.
-type Question struct {
-	Leave []int // positions in Snapshot.Nodes; those that are being deleted already are ignored
-	// Open is which other nodes may take pods, by position, of those that are initialized, ready and stay; nil:
-	// all. A question takes less time the less Open differs from that of the question before.
-	Open bitset.Set
-	// Below is what instances for the pods may cost together at most. 0: none may be launched, and the answer is no
-	// where Place would launch one although there is room, such as in a zone without a node. Negative: any may.
-	Below quantity.MicroUSDPerHour
-	Freed bool // limits of pools count the nodes that leave as gone already
-	// Preferences says which preferences of pods of a shape count, of those that do by the
-	// options, the same for shapes with equal RulesText; nil: all.
-	Preferences func(*cluster.Shape) demand.Preferences
-	Why         bool // the answer gives reasons; it takes far longer then, where pods find no place
-}
-
-// Any is for Question.Below: whatever instances cost.
-const Any = quantity.MicroUSDPerHour(-1)
-
-// Survey prepares a snapshot for questions. Waiting pods without a place in taken are ignored, and of the options the
+// New returns a simulator, which is prepared at the first question. Waiting pods without a place in taken are ignored, and of the options the
 // Packer and the Variants.
 //
 // Cost: about that of Place for one pod of each shape that runs, once for each
 // processor that asks.
-func Survey(s *cluster.Snapshot, taken Taken, o Options) *Ground {
+func New(s *cluster.Snapshot, taken Taken, o place.Options) *Simulator {
 	o.Packer, o.Variants, o.Questions = nil, nil, true
-	g := &Ground{options: o, launches: taken.Launches}
+	g := &Simulator{options: o, launches: taken.Launches}
 	g.snapshot, g.taken = withTaken(s, taken)
-	g.evaluators.Give(newEvaluator(g))
 	return g
 }
 
 // Ask finds places for those pods of the nodes that leave which a drain would move, on other nodes first. If it leaves
 // pods, or instances for them are too expensive, the nodes must stay. Unplaced then has some pods without a place, but
 // not all, since the search ends as soon as the answer is no. It has reasons only if they are asked for.
-func (g *Ground) Ask(q Question) Result {
+func (g *Simulator) Ask(q Question) place.Result {
 	d := g.evaluator()
 	defer g.evaluators.Give(d)
 	return d.ask(q)
@@ -75,7 +56,7 @@ func (g *Ground) Ask(q Question) Result {
 // Hopeless reports quickly that the node can neither be removed nor be replaced by instances that cost less than the
 // amount: some pods have room on no other node, and instances for these cost at least as much. If it returns false,
 // only Ask can tell.
-func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
+func (g *Simulator) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
 	d := g.evaluator()
 	defer g.evaluators.Give(d)
 	return d.hopeless(node, below)
@@ -83,13 +64,53 @@ func (g *Ground) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
 
 // Snapshot is the cluster with all that is taken: nodes that leave are being deleted, and instances of the plan and of
 // answers are being launched. It must not be changed, and is valid until something else is taken.
-func (g *Ground) Snapshot() *cluster.Snapshot { return g.snapshot }
+func (g *Simulator) Snapshot() *cluster.Snapshot { return g.snapshot }
+
+// Take makes an answer true: the nodes that leave are being deleted, and their pods are where the answer put them. Later
+// answers are as after a Survey of that snapshot. It must not be called while questions are answered.
+//
+// Cost: far below that of a Survey.
+func (g *Simulator) Take(leave []int, a place.Result) {
+	s := g.snapshot
+	if len(g.moves) == 0 { // the first time, since others have them too
+		s.Nodes, s.Instances, s.Pools = slices.Clone(s.Nodes), slices.Clone(s.Instances), slices.Clone(s.Pools)
+		g.launches, g.taken = slices.Clip(g.launches), slices.Clip(g.taken)
+	}
+	m := move{launches: a.Launches}
+	for _, at := range leave {
+		n := &s.Nodes[at]
+		if n.Deleting || slices.Contains(m.leave, at) {
+			continue
+		}
+		m.leave, m.before = append(m.leave, at), append(m.before, *n)
+		n.Deleting = true
+		n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool { return p.Moves() })
+	}
+	name := func(launch string) string { return fmt.Sprintf("%s of answer %d", launch, len(g.moves)+1) }
+	for i := range a.Launches {
+		m.instances = append(m.instances, inFlight(s.Pools, &a.Launches[i], name(a.Launches[i].Name)))
+	}
+	for _, p := range a.Placements {
+		if p.On == plan.OnLaunch {
+			p.Target = name(p.Target)
+			g.taken = append(g.taken, p)
+		}
+		m.placements = append(m.placements, p)
+		if p.On != plan.OnNode {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(s.Nodes, p.Target, func(n cluster.Node, name string) int { return cmp.Compare(n.Name, name) })
+		s.Nodes[at].Pods = append(slices.Clip(s.Nodes[at].Pods), p.Pod.MovedTo(p.Target))
+	}
+	s.Instances, g.launches = append(s.Instances, m.instances...), append(g.launches, a.Launches...)
+	g.moves = append(g.moves, m)
+}
 
 // evaluator returns an unused evaluator, on which all moves are carried out.
-func (g *Ground) evaluator() *evaluator {
+func (g *Simulator) evaluator() *evaluator {
 	d, ok := g.evaluators.Take()
 	if !ok {
-		return newEvaluator(g)
+		return newEvaluator(g.snapshot, g.launches, g.taken, g.options, len(g.moves))
 	}
 	for ; d.moves < len(g.moves); d.moves++ {
 		d.carryOut(&g.moves[d.moves])

@@ -1,0 +1,27 @@
+package removal
+
+import (
+	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Question is which nodes leave, and what their pods may have instead.
+type Question struct {
+	Leave []int // positions in Snapshot.Nodes; those that are being deleted already are ignored
+	// Open is which other nodes may take pods, by position, of those that are initialized, ready and stay; nil:
+	// all. A question takes less time the less Open differs from that of the question before.
+	Open bitset.Set
+	// Below is what instances for the pods may cost together at most. 0: none may be launched, and the answer is no
+	// where Place would launch one although there is room, such as in a zone without a node. Negative: any may.
+	Below quantity.MicroUSDPerHour
+	Freed bool // limits of pools count the nodes that leave as gone already
+	// Preferences says which preferences of pods of a shape count, of those that do by the
+	// options, the same for shapes with equal RulesText; nil: all.
+	Preferences func(*cluster.Shape) demand.Preferences
+	Why         bool // the answer gives reasons; it takes far longer then, where pods find no place
+}
+
+// Any is for Question.Below: whatever instances cost.
+const Any = quantity.MicroUSDPerHour(-1)
