@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/interruption"
 	"github.com/daemok/daemok/test/conformance"
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 				}
 			},
 			Reserve: func(kind, zone string, n int) string {
-				return a.reserve(t, emulator.CapacityReservation{Type: kind, Zone: zone, Count: n, Targeted: true})
+				return a.reserve(t, reservation.CapacityReservation{Type: kind, Zone: zone, Count: n, Targeted: true})
 			},
 			EndReservation: func(reservedCapacity string) {
 				if _, err := a.admin.EC2.CancelCapacityReservation(t.Context(), &ec2.CancelCapacityReservationInput{CapacityReservationId: sdk.String(reservedCapacity)}); err != nil {

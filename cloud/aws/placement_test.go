@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 )
 
 // group puts a placement group into the account, which the class selects by name.
@@ -161,7 +161,7 @@ func TestInstancesOfASpreadGroupDrawOnTheRoomOfTheirZone(t *testing.T) {
 			if !tt.counted {
 				return
 			}
-			id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 5, Placement: group})
+			id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 5, Placement: group})
 			if o := a.reservedOffering(t, id); len(o.ReservedCapacities) != 2 || o.LeftOf(id) != 5 || o.LeftOf(room) != 4 {
 				t.Errorf("a reserved machine draws on %+v", o.ReservedCapacities)
 			}
@@ -252,7 +252,7 @@ func TestReservationsAndPlacementGroupsGoTogetherWhereEC2LetsThem(t *testing.T) 
 			if tt.class != "" {
 				a.lookAtGroup(t)
 			}
-			id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Placement: tt.reservation})
+			id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Placement: tt.reservation})
 			offered := a.reservedOffering(t, id) != nil
 			if want := tt.class == tt.reservation; offered != want {
 				t.Fatalf("offered = %v, want %v", offered, want)

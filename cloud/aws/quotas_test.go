@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 )
 
 // offering finds an offering of an instance type in the first zone.
@@ -71,9 +71,9 @@ func TestReservationsCountAgainstAQuota(t *testing.T) {
 	if err := a.server.SetQuota("L-1216C47A", 8); err != nil {
 		t.Fatal(err)
 	}
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2, Targeted: true})
-	shared := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4, Owner: "210987654321"})
-	a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4, Block: true, EndsAt: a.Now().Add(24 * time.Hour)})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2, Targeted: true})
+	shared := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4, Owner: "210987654321"})
+	a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4, Block: true, EndsAt: a.Now().Add(24 * time.Hour)})
 	fits := func(when, largest, tooLarge string) {
 		t.Helper()
 		if err := a.provider.RefreshQuotas(t.Context()); err != nil {
@@ -122,7 +122,7 @@ func TestWithoutTheRightToReadReservationsInstancesInThemCount(t *testing.T) {
 	if err := a.server.SetQuota("L-1216C47A", 8); err != nil {
 		t.Fatal(err)
 	}
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4, Targeted: true})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4, Targeted: true})
 	a.server.Deny("DescribeCapacityReservations")
 	if err := a.provider.RefreshQuotas(t.Context()); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestWithoutTheGateReservationsCountAgainstNoQuota(t *testing.T) {
 	if err := a.server.SetQuota("L-1216C47A", 4); err != nil {
 		t.Fatal(err)
 	}
-	a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
+	a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
 	if err := a.provider.RefreshQuotas(t.Context()); err != nil {
 		t.Fatal(err)
 	}

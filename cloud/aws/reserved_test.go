@@ -14,12 +14,12 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 )
 
 // reserve puts a reservation into the account that the class selects by a tag, and resolves
 // the class again.
-func (a *account) reserve(t *testing.T, r emulator.CapacityReservation) (id string) {
+func (a *account) reserve(t *testing.T, r reservation.CapacityReservation) (id string) {
 	t.Helper()
 	r.Tags = map[string]string{"team": "web"}
 	id = a.server.AddReservation(r)
@@ -66,7 +66,7 @@ const reservedZone = "us-east-1a"
 
 func TestInstancesComeFromTheReservationTheyAreLaunchedFrom(t *testing.T) {
 	a := openAccount(t)
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 3, Targeted: true})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 3, Targeted: true})
 	o := a.reservedOffering(t, id)
 	if o == nil || !o.Available || o.LeftOf(id) != 3 || o.Option != cluster.Reserved || !o.Priced {
 		t.Fatalf("the offer is %+v, want three to be had", o)
@@ -113,7 +113,7 @@ func TestInstancesComeFromTheReservationTheyAreLaunchedFrom(t *testing.T) {
 // demand meanwhile costs money that the reservation has cost already.
 func TestAInstanceThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
 	a := openAccount(t)
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Targeted: true})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Targeted: true})
 	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1))
 	if err != nil || len(got) != 1 {
 		t.Fatalf("Launch = %+v, %v; want one", got, err)
@@ -146,7 +146,7 @@ func TestAInstanceThatHasEndedFreesItsReservationAtOnce(t *testing.T) {
 // A launch that is repeated, as after a lost answer, takes no more of the reservation.
 func TestALaunchThatIsRepeatedCountsOnce(t *testing.T) {
 	a := openAccount(t)
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 4})
 	r := a.fromReservation(t, "t1", id, 2)
 	for _, when := range []string{"at first", "again"} {
 		if got, err := a.provider.Launch(t.Context(), r); err != nil || len(got) != 2 {
@@ -160,8 +160,8 @@ func TestALaunchThatIsRepeatedCountsOnce(t *testing.T) {
 
 func TestAFullReservationIsShortByItself(t *testing.T) {
 	a := openAccount(t)
-	full := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
-	other := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 5})
+	full := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
+	other := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 5})
 	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", full, 2))
 	short, ok := errors.AsType[*cloud.NoCapacityError](err)
 	if !ok || len(got) != 1 || len(short.Offerings) != 1 || short.Offerings[0].ReservedCapacity != full {
@@ -183,8 +183,8 @@ func TestAFullReservationIsShortByItself(t *testing.T) {
 // asked for meanwhile.
 func TestAReservationThatIsShortIsClosedForAWhileByItself(t *testing.T) {
 	a := openAccount(t)
-	short := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
-	other := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
+	short := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
+	other := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
 	a.provider.short.AddReservation(short)
 	if a.reservedOffering(t, short).Available || !a.reservedOffering(t, other).Available {
 		t.Error("SC-416: the reservation that is short must be closed, and the other must not")
@@ -197,7 +197,7 @@ func TestAReservationThatIsShortIsClosedForAWhileByItself(t *testing.T) {
 
 func TestInstancesOnDemandLeaveReservationsAlone(t *testing.T) {
 	a := openAccount(t)
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
 	r := a.request(t, "t1", cluster.OnDemand, "m5.large")
 	r.Options = slices.DeleteFunc(r.Options, func(o cloud.OfferingChoice) bool { return o.Zone != reservedZone })
 	if got, err := a.provider.Launch(t.Context(), r); err != nil || got[0].ReservedCapacity != "" {
@@ -212,7 +212,7 @@ func TestInstancesOnDemandLeaveReservationsAlone(t *testing.T) {
 
 func TestAReservationThatIsCancelledIsNoOfferingAndItsInstancesGoOn(t *testing.T) {
 	a := openAccount(t)
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2})
 	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -242,10 +242,10 @@ func isShort(err error) bool {
 
 func TestReservationsAreSelectedByEachOfTheirTerms(t *testing.T) {
 	a := openAccount(t)
-	open := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
-	targeted := a.reserve(t, emulator.CapacityReservation{Type: "c5.large", Zone: reservedZone, Count: 1, Targeted: true})
-	shared := a.reserve(t, emulator.CapacityReservation{Type: "r5.large", Zone: reservedZone, Count: 1, Owner: "210987654321"})
-	over := a.reserve(t, emulator.CapacityReservation{Type: "r5.xlarge", Zone: reservedZone, Count: 1, EndsAt: a.Now().Add(time.Second)})
+	open := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
+	targeted := a.reserve(t, reservation.CapacityReservation{Type: "c5.large", Zone: reservedZone, Count: 1, Targeted: true})
+	shared := a.reserve(t, reservation.CapacityReservation{Type: "r5.large", Zone: reservedZone, Count: 1, Owner: "210987654321"})
+	over := a.reserve(t, reservation.CapacityReservation{Type: "r5.xlarge", Zone: reservedZone, Count: 1, EndsAt: a.Now().Add(time.Second)})
 	a.Advance(time.Minute)
 	tests := map[string]struct {
 		terms []nodeclass.ReservationTerm
@@ -280,7 +280,7 @@ func TestReservationsAreSelectedByEachOfTheirTerms(t *testing.T) {
 
 func TestACapacityBlockIsLaunchedAsOne(t *testing.T) {
 	a := openAccount(t)
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: a.Now().Add(2 * time.Hour)})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: a.Now().Add(2 * time.Hour)})
 	if got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1)); err != nil || got[0].ReservedCapacity != id {
 		t.Fatalf("Launch = %+v, %v", got, err)
 	}
@@ -301,7 +301,7 @@ func TestACapacityBlockIsLaunchedAsOne(t *testing.T) {
 func TestInstancesOfACapacityBlockAreReportedBeforeTheyEnd(t *testing.T) {
 	a := openAccount(t)
 	ends := a.Now().Add(2 * time.Hour)
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: ends})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: ends})
 	got, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -359,7 +359,7 @@ func TestInstancesOfACapacityBlockAreReportedBeforeTheyEnd(t *testing.T) {
 func TestWithoutTheGateReservationsAreLeftToEC2(t *testing.T) {
 	a := openAccount(t)
 	a.provider.options.NoReservedCapacity = true
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
 	if len(a.class.Resolved.Reservations) > 0 || a.reservedOffering(t, id) != nil {
 		t.Error("the reservation is offered")
 	}
@@ -380,7 +380,7 @@ func TestWithoutTheGateReservationsAreLeftToEC2(t *testing.T) {
 
 func TestAReservationThatIsTakenBackIsClosedUntilEC2SaysMore(t *testing.T) {
 	a := openAccount(t)
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2, Interruptible: true})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 2, Interruptible: true})
 	a.provider.Short(cloud.OfferingChoice{Kind: "m5.large", Zone: reservedZone, Option: cluster.Reserved, ReservedCapacity: id})
 	if a.reservedOffering(t, id).Available {
 		t.Error("SC-497: the reservation is offered after a notice that its machines are taken back")
@@ -395,8 +395,8 @@ func TestAReservationThatIsTakenBackIsClosedUntilEC2SaysMore(t *testing.T) {
 // Instances of dedicated tenancy run in reservations of it, and no others do.
 func TestADedicatedReservationIsForDedicatedInstances(t *testing.T) {
 	a := openAccount(t)
-	usual := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
-	alone := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Dedicated: true})
+	usual := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1})
+	alone := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Dedicated: true})
 	wantsDefault := constraint.Requirements{{Key: nodeclass.LabelTenancy, Set: constraint.Values(nodeclass.TenancyDefault)}}
 	wantsDedicated := constraint.Requirements{{Key: nodeclass.LabelTenancy, Set: constraint.Values(nodeclass.TenancyDedicated)}}
 	for id, dedicated := range map[string]bool{usual: false, alone: true} {
@@ -426,7 +426,7 @@ func TestADedicatedReservationIsForDedicatedInstances(t *testing.T) {
 func TestADedicatedReservationIsOfNoUseInASpreadGroup(t *testing.T) {
 	a := openAccount(t)
 	group := a.group(t, nodeclass.Spread, 0)
-	id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Dedicated: true, Placement: group})
+	id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Dedicated: true, Placement: group})
 	if o := a.reservedOffering(t, id); o != nil {
 		t.Errorf("offered as %+v", o)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 	"github.com/daemok/daemok/test/emulator/faults"
 	"github.com/daemok/daemok/test/market"
 )
@@ -76,7 +76,7 @@ func TestVerify(t *testing.T) {
 		if err := a.provider.Verify(t.Context(), a.class); err != nil {
 			t.Errorf("a class without reservations needs a right on them: %v", err)
 		}
-		block := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: a.Now().Add(24 * time.Hour)})
+		block := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Block: true, EndsAt: a.Now().Add(24 * time.Hour)})
 		refused := refusal(t, a.provider.Verify(t.Context(), a.class))
 		if refused.Reason != "RunInstancesAuthCheckFailed" || !strings.Contains(refused.Cause, "lacks the right ec2:RunInstances on arn:aws:ec2:us-east-1:123456789012:capacity-reservation/"+block) {
 			t.Errorf("Verify = %v, want the right on %s", refused, block)
@@ -92,7 +92,7 @@ func TestVerify(t *testing.T) {
 	t.Run("the right on each reservation is asked for, by one call more for each after the first of its sort", func(t *testing.T) {
 		a := openAccount(t)
 		var ids []string
-		for _, r := range []emulator.CapacityReservation{{}, {Targeted: true}, {Owner: "210987654321"}, {Dedicated: true}} {
+		for _, r := range []reservation.CapacityReservation{{}, {Targeted: true}, {Owner: "210987654321"}, {Dedicated: true}} {
 			r.Type, r.Zone, r.Count = "m5.large", reservedZone, 1
 			ids = append(ids, a.reserve(t, r))
 		}
@@ -117,7 +117,7 @@ func TestVerify(t *testing.T) {
 	})
 	t.Run("a reservation that is full, or was cancelled a moment ago, is no refusal, and what both launches lack is said once", func(t *testing.T) {
 		a := openAccount(t)
-		id := a.reserve(t, emulator.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Targeted: true})
+		id := a.reserve(t, reservation.CapacityReservation{Type: "m5.large", Zone: reservedZone, Count: 1, Targeted: true})
 		if _, err := a.provider.Launch(t.Context(), a.fromReservation(t, "t1", id, 1)); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 )
 
 // odcr reserves m5.large in us-east-1a for as long as it is wanted.
@@ -156,8 +156,8 @@ func TestAnAllocationOfZeroIsRetainedOrCancelled(t *testing.T) {
 func TestAllocationsAreRefused(t *testing.T) {
 	a, ctx := open(t, noLags), context.Background()
 	source := a.odcr(2)
-	block := a.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Block: true, EndsAt: a.Now().Add(time.Hour)})
-	ending := a.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, EndsAt: a.Now().Add(time.Hour)})
+	block := a.server.AddReservation(reservation.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Block: true, EndsAt: a.Now().Add(time.Hour)})
+	ending := a.server.AddReservation(reservation.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, EndsAt: a.Now().Add(time.Hour)})
 	create := func(id *string, count int32) error {
 		_, err := a.ec2.CreateInterruptibleCapacityReservationAllocation(ctx, &ec2.CreateInterruptibleCapacityReservationAllocationInput{CapacityReservationId: id, InstanceCount: aws.Int32(count)})
 		return err

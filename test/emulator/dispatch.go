@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/daemok/daemok/test/emulator/ec2/launch"
 	"github.com/daemok/daemok/test/emulator/identity"
 	"github.com/daemok/daemok/test/emulator/sqs"
 	"github.com/daemok/daemok/test/emulator/wire"
@@ -152,8 +153,8 @@ func (s *Server) deniedAction(c *world.Call) string {
 	switch tags := c.Params.Has("TagSpecification") || c.Params.Has("TagSpecifications"); {
 	case s.Denies(c.Action):
 		return c.Action
-	case c.Service == wire.EC2 && tags && s.Denies(actionTag):
-		return actionTag
+	case c.Service == wire.EC2 && tags && s.Denies(launch.ActionTag):
+		return launch.ActionTag
 	}
 	return ""
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/instance"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
@@ -37,11 +39,11 @@ func (s *Server) announce(e market.Event) {
 
 // warnReserved makes an event the warning of an instance in a reservation. Capacity blocks and
 // interruptible reservations have the detail type in common, and little else.
-func (s *Server) warnReserved(body *world.Event, i *instance, ends time.Time) {
+func (s *Server) warnReserved(body *world.Event, i *instance.Instance, ends time.Time) {
 	body.DetailType = world.DetailReservation
 	body.Detail["instance-action"], body.Detail["instance-termination-time"] = "terminate", ends.UTC().Format(time.RFC3339)
-	if i.Data.ReservedMarket() == reservationBlock {
-		body.Detail["availability-zone-id"], body.Detail["instance-lifecycle"] = i.Zone.ID, reservationBlock
+	if i.Data.ReservedMarket() == reservation.ReservationBlock {
+		body.Detail["availability-zone-id"], body.Detail["instance-lifecycle"] = i.Zone.ID, reservation.ReservationBlock
 		return
 	}
 	body.Resources = s.Settings.ARN("ec2", s.Settings.Region, "instance/"+i.ID) // one text, as AWS prints it

@@ -24,14 +24,8 @@ type part interface {
 
 // parts are all of the account, the world first.
 func (s *Server) parts() []part {
-	return []part{s.World, s.Identity, s.SQS, s.Bus, s.EKS, s.ARC, s.scaling, s.fis, s.elb, s.Network, s.Registry, s.Store, s}
+	return []part{s.World, s.Identity, s.SQS, s.Bus, s.EKS, s.ARC, s.scaling, s.fis, s.elb, s.Network, s.Registry, s.Store, s.Inventory, s.Layout, s.Ledger, s.Launcher}
 }
-
-// Kept is what Export writes of EC2.
-func (s *Server) Kept() any { return s.kept }
-
-// Complete has nothing to add.
-func (s *Server) Complete() {}
 
 // Export writes the whole account as JSON, instances included. Faults, prices
 // that were set and watchers are not part of it.

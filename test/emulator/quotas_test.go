@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
 
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 )
 
 // quotas lists the values that apply, by code, in pages of ten.
@@ -93,7 +93,7 @@ func TestReservationsCountAgainstQuotas(t *testing.T) {
 	a := open(t, noLags)
 	a.template("web")
 	a.must(a.server.SetQuota("L-1216C47A", 10))
-	a.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 5, Targeted: true, Owner: "210987654321"})
+	a.server.AddReservation(reservation.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 5, Targeted: true, Owner: "210987654321"})
 	reserve := func(n int32) (*ec2.CreateCapacityReservationOutput, error) {
 		return a.ec2.CreateCapacityReservation(context.Background(), &ec2.CreateCapacityReservationInput{
 			InstanceType: aws.String("m5.large"), InstancePlatform: types.CapacityReservationInstancePlatformLinuxUnix, AvailabilityZone: aws.String("us-east-1a"),

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 )
 
 // reserving has a template launch from a reservation, on its market.
@@ -93,7 +93,7 @@ func TestInterruptibleReservationsAreLaunchedAsReservedCapacity(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			a := open(t, noLags)
-			id := a.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Interruptible: true})
+			id := a.server.AddReservation(reservation.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Interruptible: true})
 			out, err := a.fleet(a.template("web", reserving(id, tt.market)), 1, overrides(a.override("m5.large", "us-east-1a")), tt.change)
 			got := code(err)
 			if err == nil && len(out.Errors) > 0 {
@@ -113,7 +113,7 @@ func TestInterruptibleReservationsAreLaunchedAsReservedCapacity(t *testing.T) {
 // text, and its detail says when.
 func TestAnInterruptibleReservationIsReclaimed(t *testing.T) {
 	a := open(t, noLags)
-	id := a.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 3, Interruptible: true})
+	id := a.server.AddReservation(reservation.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 3, Interruptible: true})
 	out, err := a.fleet(a.template("web", reserving(id, types.MarketTypeInterruptibleCapacityReservation)), 2, overrides(a.override("m5.large", "us-east-1a")), ofReserved)
 	a.must(err)
 	first, second := out.Instances[0].InstanceIds[0], out.Instances[0].InstanceIds[1]
@@ -152,7 +152,7 @@ func TestAnInterruptibleReservationIsReclaimed(t *testing.T) {
 func TestInstancesOfACapacityBlockAreWarned(t *testing.T) {
 	a := open(t, noLags)
 	ends := a.Now().Add(2 * time.Hour)
-	id := a.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Block: true, EndsAt: ends})
+	id := a.server.AddReservation(reservation.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Block: true, EndsAt: ends})
 	out, err := a.fleet(a.template("web", reserving(id, types.MarketTypeCapacityBlock)), 1, overrides(a.override("m5.large", "us-east-1a")), ofBlocks)
 	a.must(err)
 	it := out.Instances[0].InstanceIds[0]

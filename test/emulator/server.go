@@ -19,7 +19,12 @@ import (
 	"github.com/daemok/daemok/test/emulator/autoscaling"
 	"github.com/daemok/daemok/test/emulator/ec2/catalogue"
 	"github.com/daemok/daemok/test/emulator/ec2/image"
+	"github.com/daemok/daemok/test/emulator/ec2/instance"
+	"github.com/daemok/daemok/test/emulator/ec2/launch"
 	"github.com/daemok/daemok/test/emulator/ec2/network"
+	"github.com/daemok/daemok/test/emulator/ec2/placement"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
+	"github.com/daemok/daemok/test/emulator/ec2/tagging"
 	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/eks"
 	"github.com/daemok/daemok/test/emulator/elb"
@@ -49,7 +54,10 @@ type Server struct {
 	*network.Network
 	*image.Registry
 	*template.Store
-	*kept
+	*instance.Inventory
+	*placement.Layout
+	*reservation.Ledger
+	*launch.Launcher
 
 	scaling *autoscaling.Scaling
 	fis     *fis.FIS
@@ -66,10 +74,14 @@ func New(o world.Options) *Server {
 	w := world.New(o)
 	s := &Server{
 		World: w, Identity: identity.New(w), Injector: faults.New(w), SQS: sqs.New(w), ARC: arc.New(w), scaling: autoscaling.New(w),
-		Registry: image.New(w), Store: template.New(w), kept: newState(),
+		Registry: image.New(w), Store: template.New(w),
 	}
 	s.Network = network.New(w, s)
 	s.Bus = eventbridge.New(w, s.SQS)
+	s.Inventory = instance.New(s.Identity, s.Network, s.Registry, s, s.Bus)
+	s.Layout = placement.New(s.Inventory)
+	s.Ledger = reservation.New(s.Layout)
+	s.Launcher = launch.New(s.Ledger, s.Store, s.Injector)
 	s.EKS = eks.New(s.Identity, s, s.scaling, o.TimeScale)
 	s.fis, s.elb = fis.New(w, s), elb.New(w, s)
 	s.tables = s.services()
@@ -79,8 +91,11 @@ func New(o world.Options) *Server {
 
 // services are the actions that the account answers, by service.
 func (s *Server) services() map[string]map[string]world.Action {
-	ec2 := world.Bind(allActions(), func(c *world.Call) *call { return &call{c, s} })
-	for _, part := range []map[string]world.Action{catalogue.New(s.World).Actions(), s.Network.Actions(), s.Registry.Actions(), s.Store.Actions()} {
+	ec2 := catalogue.New(s.World).Actions()
+	for _, part := range []map[string]world.Action{
+		s.Network.Actions(), s.Registry.Actions(), s.Store.Actions(), s.Inventory.Actions(), s.Layout.Actions(), s.Ledger.Actions(),
+		s.Launcher.Actions(), tagging.New(s.Launcher).Actions(),
+	} {
 		maps.Copy(ec2, part)
 	}
 	return map[string]map[string]world.Action{

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/instance"
 	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
@@ -88,7 +89,7 @@ func (s *Server) untilNext() time.Duration {
 	now := s.Now()
 	at, due := s.Market().NextChange()
 	s.Mu.Lock()
-	block, ends := s.nextBlockWarning(now)
+	block, ends := s.NextBlockWarning(now)
 	s.Mu.Unlock()
 	if ends && (!due || block.Before(at)) {
 		at, due = block, true
@@ -104,7 +105,7 @@ func (s *Server) Advance() {
 	s.advancing.Lock()
 	defer s.advancing.Unlock()
 	s.Mu.Lock()
-	s.advanceReservations(s.Now())
+	s.AdvanceReservations(s.Now())
 	s.Mu.Unlock()
 	for _, e := range s.Market().Advance() {
 		if event, known := s.advance(e); known {
@@ -129,41 +130,5 @@ func (s *Server) advance(e market.Event) (Event, bool) {
 			sub.Release(i.ID)
 		}
 	}
-	return Event{At: e.At, Kind: e.Kind, Instance: s.outside(live{instance: i, machine: e.Machine, state: e.State})}, true
-}
-
-// Instances returns all instances that AWS remembers, terminated ones too,
-// sorted by ID, whether or not its own calls see them yet.
-func (s *Server) Instances() []world.Instance {
-	s.Mu.Lock()
-	defer s.Mu.Unlock()
-	var all []world.Instance
-	for _, l := range s.instances(s.Now()) {
-		all = append(all, s.outside(l))
-	}
-	return all
-}
-
-// outside is a record as the outside world sees it; the lock is held.
-func (s *Server) outside(l live) world.Instance {
-	o := world.Instance{
-		ID: l.ID, Type: l.Type, Zone: l.Zone.Name, ZoneID: l.Zone.ID, State: string(l.state), Spot: l.Spot, LaunchedAt: l.LaunchedAt,
-		Network: world.Network{
-			Subnet: l.Subnet, PrivateDNS: s.privateName(l.instance), PrivateIP: l.Address, PublicIP: l.PublicIP,
-			Interfaces: len(l.Interfaces), Adapters: l.adapters(),
-		},
-		UserData: l.userData(), Image: world.Image{ImageID: l.Data.ImageID},
-		Profile: l.Profile, Template: l.Template, Tags: l.Tags.AsMap(), JoinFor: l.machine.JoinFor, NeverJoins: l.machine.NeverJoins,
-	}
-	if img, err := s.Image(l.Data.ImageID); err == nil {
-		o.ImageName, o.ImageFamily, o.Arch = img.Name, img.Family, img.Architecture
-	}
-	if p := s.Profiles[l.Profile]; p != nil {
-		o.Role = p.Role
-	}
-	_, o.Unreachable = s.Market().Outages()[l.Zone.Name]
-	for _, v := range l.Volumes {
-		o.Volumes = append(o.Volumes, world.Volume{v.Device, v.SizeGiB})
-	}
-	return o
+	return Event{At: e.At, Kind: e.Kind, Instance: s.Outside(instance.Live{Instance: i, Machine: e.Machine, State: e.State})}, true
 }

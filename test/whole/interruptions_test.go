@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
-	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
@@ -224,7 +224,7 @@ func TestAStormLaunchesNothingTwice(t *testing.T) {
 func TestAPodStaysOnAReclaimedInstanceUntilAnotherHasStarted(t *testing.T) {
 	reportAWS(t, 55, func(t *testing.T, w *world) {
 		tags := map[string]string{"team": "web"}
-		id := w.aws.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Interruptible: true, Tags: tags})
+		id := w.aws.server.AddReservation(reservation.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Interruptible: true, Tags: tags})
 		edit(w, w.nodeClass(), func(c *awsv1.EC2NodeClass) {
 			c.Spec.CapacityReservationSelectorTerms = []awsv1.CapacityReservationSelectorTerm{{Tags: tags}}
 		})
@@ -275,7 +275,7 @@ func TestANodeClaimHasAnyOfTheReservationsThatWouldDo(t *testing.T) {
 				tags := map[string]string{"team": "web"}
 				var ids []string
 				for range 2 {
-					ids = append(ids, w.aws.server.AddReservation(emulator.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Targeted: true, Tags: tags}))
+					ids = append(ids, w.aws.server.AddReservation(reservation.CapacityReservation{Type: "m5.large", Zone: "us-east-1a", Count: 1, Targeted: true, Tags: tags}))
 				}
 				slices.Sort(ids)
 				edit(w, w.nodeClass(), func(c *awsv1.EC2NodeClass) {

@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/test/emulator"
+	emulated "github.com/daemok/daemok/test/emulator/ec2/instance"
 	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/market/clock"
@@ -100,7 +101,7 @@ func TestWhatStatusChecksSay(t *testing.T) {
 		t.Fatalf("%q, want all to be well", got)
 	}
 	for _, err := range []error{
-		w.server.Impair(w.ids[0], emulator.InstanceCheck, true), w.server.Impair(w.ids[0], emulator.SystemCheck, true),
+		w.server.Impair(w.ids[0], emulated.InstanceCheck, true), w.server.Impair(w.ids[0], emulated.SystemCheck, true),
 		w.server.Schedule(w.ids[1], "instance-retirement", sent.Add(5*time.Hour)),
 		w.server.Schedule(w.ids[2], "system-reboot", sent.Add(6*time.Hour)), w.server.Cancel(w.ids[2]),
 	} {
@@ -113,7 +114,7 @@ func TestWhatStatusChecksSay(t *testing.T) {
 	if got := w.troubles(t); !slices.Equal(got, want) {
 		t.Errorf("troubles = %q, want %q", got, want)
 	}
-	if err := w.server.Impair(w.ids[0], emulator.InstanceCheck, false); err != nil {
+	if err := w.server.Impair(w.ids[0], emulated.InstanceCheck, false); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.troubles(t); !slices.Equal(got, want[1:]) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/test/emulator"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 )
 
 // reserve puts a capacity reservation into the account.
@@ -24,7 +25,7 @@ func reserve(s *emulator.Server, order Reserve) (string, error) {
 	case order.Block && order.Interruptible:
 		return "", fmt.Errorf("a capacity block cannot be interruptible: want one of the two")
 	}
-	r := emulator.CapacityReservation{
+	r := reservation.CapacityReservation{
 		Type: order.Kind, Zone: order.Zone, Count: order.Machines, Targeted: order.Targeted, Block: order.Block, Interruptible: order.Interruptible, Tags: order.Tags,
 	}
 	if order.For > 0 {

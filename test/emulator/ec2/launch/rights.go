@@ -1,4 +1,4 @@
-package emulator
+package launch
 
 import (
 	"slices"
@@ -31,7 +31,7 @@ func needsOfFleet(c *call, action string) []iampolicy.Call {
 
 // ofLaunch are the rights that launching instances needs, whoever asks: every resource that the
 // launch names or makes, the tags that it gives, and the role that its instances have.
-func (s *Server) ofLaunch(l launch) []iampolicy.Call {
+func (s *Launcher) ofLaunch(l launch) []iampolicy.Call {
 	const run = "ec2:RunInstances"
 	region := s.Settings.Region
 	all := []iampolicy.Call{
@@ -50,7 +50,7 @@ func (s *Server) ofLaunch(l launch) []iampolicy.Call {
 		all = append(all, identity.Need(run, s.Settings.EC2ARN("key-pair", l.data.KeyName)))
 	}
 	if r := l.reservation; r != nil && l.data.Reservation != nil && l.data.Reservation.Target != nil {
-		all = append(all, identity.On(run, s.reservationARN(r), r.Tags))
+		all = append(all, identity.On(run, s.ReservationARN(r), r.Tags))
 	}
 	if g := l.placement; g != nil {
 		all = append(all, identity.On(run, s.Settings.EC2ARN("placement-group", g.Name), g.Tags))
@@ -70,27 +70,6 @@ func (s *Server) ofLaunch(l launch) []iampolicy.Call {
 	}
 	if p := l.profile; p != nil && s.Roles[p.Role] != nil {
 		all = append(all, s.Passing(s.Roles[p.Role]))
-	}
-	return all
-}
-
-func needsOnInstances(c *call, action string) (all []iampolicy.Call) {
-	for _, id := range c.Params.Strings("InstanceId") {
-		if i := c.server.Records[id]; i != nil {
-			all = append(all, identity.On(action, c.server.Settings.EC2ARN("instance", id), i.Tags))
-		}
-	}
-	return all
-}
-
-func needsOnTagged(c *call, action string) (all []iampolicy.Call) {
-	given, err := world.ReadTags(c.Params.List("Tag"))
-	found, missing := c.server.taggedByID(c.Params.Strings("ResourceId"), c.At)
-	if err != nil || missing != nil {
-		return nil
-	}
-	for _, t := range found {
-		all = append(all, identity.Giving(identity.On(action, c.server.Settings.EC2ARN(t.kind, t.id), *t.tags), given))
 	}
 	return all
 }

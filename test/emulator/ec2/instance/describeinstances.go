@@ -1,4 +1,4 @@
-package emulator
+package instance
 
 import (
 	"cmp"
@@ -16,7 +16,8 @@ import (
 	"github.com/daemok/daemok/test/market"
 )
 
-type reservationXML struct {
+// ReservationXML is how EC2 shows what one call launched.
+type ReservationXML struct {
 	ID        string        `xml:"reservationId"`
 	OwnerID   string        `xml:"ownerId"`
 	Instances []instanceXML `xml:"instancesSet>item"`
@@ -119,7 +120,8 @@ var stateCodes = map[market.State]int{
 
 func stateAnswer(state market.State) stateXML { return stateXML{stateCodes[state], string(state)} }
 
-func (s *Server) instanceAnswers(all []live) []instanceXML {
+// InstanceAnswers are how EC2 shows instances.
+func (s *Inventory) InstanceAnswers(all []Live) []instanceXML {
 	answers := make([]instanceXML, 0, len(all))
 	for _, l := range all {
 		answers = append(answers, s.instanceAnswer(l))
@@ -129,7 +131,7 @@ func (s *Server) instanceAnswers(all []live) []instanceXML {
 
 // instanceAnswer is the record as DescribeInstances shows it. A terminated
 // instance has lost its network and its devices.
-func (s *Server) instanceAnswer(l live) instanceXML {
+func (s *Inventory) instanceAnswer(l Live) instanceXML {
 	img, err := s.Image(l.Data.ImageID)
 	if err != nil {
 		img = &image.Image{ID: l.Data.ImageID}
@@ -141,7 +143,7 @@ func (s *Server) instanceAnswer(l live) instanceXML {
 		Lifecycle: l.lifecycle(), Type: l.Type, KeyName: l.Data.KeyName, LaunchedAt: l.LaunchedAt, Metadata: template.MetadataAnswer(l.Data.Metadata),
 		Monitoring: stateNameXML{"disabled"}, Placement: placementAnswer(l), Platform: shown.Platform, Details: shown.Details,
 		DNSOptions: l.Data.Hostnames.Answer(), RootDevice: img.RootDevice, RootType: "ebs", Checked: true, SpotRequest: l.SpotRequest,
-		State: stateAnswer(l.state), Tags: l.Tags, Usage: shown.Usage, Virt: "hvm",
+		State: stateAnswer(l.State), Tags: l.Tags, Usage: shown.Usage, Virt: "hvm",
 	}
 	if l.Data.Enclave != nil {
 		x.Enclave = *l.Data.Enclave
@@ -153,11 +155,11 @@ func (s *Server) instanceAnswer(l live) instanceXML {
 		x.Profile = &profileIDXML{l.ProfileARN, l.ProfileID}
 	}
 	x.StateReason, x.Reason = reasonAnswer(l)
-	x.CapacityReservation, x.ReservationSpec = s.reservationOf(l.instance, s.Now()), l.Data.Reservation
+	x.CapacityReservation, x.ReservationSpec = s.reserved.ReservationOf(l.InReservation, s.Now()), l.Data.Reservation
 	if l.gone() {
 		return x
 	}
-	x.PrivateIP, x.PrivateDNS, x.PublicIP = l.Address, s.privateName(l.instance), l.PublicIP
+	x.PrivateIP, x.PrivateDNS, x.PublicIP = l.Address, s.privateName(l.Instance), l.PublicIP
 	x.SubnetID, x.VPC, x.Groups, x.Interfaces = l.Subnet, s.VPCOf(l.Subnet), s.groupRefs(l.Groups), s.interfacesAnswer(l)
 	for _, v := range l.Volumes {
 		x.Devices = append(x.Devices, deviceStateXML{v.Device, ebsUsedXML{l.LaunchedAt, v.DeleteOnTermination, "attached", v.ID}})
@@ -165,7 +167,7 @@ func (s *Server) instanceAnswer(l live) instanceXML {
 	return x
 }
 
-func (s *Server) cpuAnswer(l live) *template.CPUOptions {
+func (s *Inventory) cpuAnswer(l Live) *template.CPUOptions {
 	if l.Data.CPU != nil && l.Data.CPU.Cores > 0 {
 		return l.Data.CPU
 	}
@@ -181,7 +183,7 @@ func (s *Server) cpuAnswer(l live) *template.CPUOptions {
 	return x
 }
 
-func placementAnswer(l live) placementXML {
+func placementAnswer(l Live) placementXML {
 	x := placementXML{Zone: l.Zone.Name, ZoneID: l.Zone.ID, Tenancy: "default"}
 	if p := l.Data.Placement; p != nil {
 		x.GroupName, x.GroupID, x.Partition, x.Tenancy = p.GroupName, p.GroupID, p.Partition, cmp.Or(p.Tenancy, "default")
@@ -198,23 +200,23 @@ var reasonTexts = map[string]string{
 	"Client.InvalidKMSKey.InvalidState":   "The KMS key provided is in an incorrect state",
 }
 
-func reasonAnswer(l live) (*reasonXML, string) {
-	switch l.state {
+func reasonAnswer(l Live) (*reasonXML, string) {
+	switch l.State {
 	case market.Pending:
 		return &reasonXML{"pending", "pending"}, ""
 	case market.Running:
 		return nil, ""
 	}
-	code := cmp.Or(l.machine.Reason, "Client.UserInitiatedShutdown")
+	code := cmp.Or(l.Machine.Reason, "Client.UserInitiatedShutdown")
 	text := cmp.Or(reasonTexts[code], code)
-	at := l.machine.EndsAt
+	at := l.Machine.EndsAt
 	if at.IsZero() {
-		at = l.machine.StoppedAt
+		at = l.Machine.StoppedAt
 	}
 	return &reasonXML{code, fmt.Sprintf("%s: %s", code, text)}, fmt.Sprintf("%s (%s GMT)", text, at.UTC().Format(time.DateTime))
 }
 
-func (s *Server) groupRefs(ids []string) []groupRefXML {
+func (s *Inventory) groupRefs(ids []string) []groupRefXML {
 	var refs []groupRefXML
 	for _, id := range ids {
 		ref := groupRefXML{ID: id}
@@ -236,14 +238,14 @@ func describeInstances(c *call) (any, error) {
 	if len(ids) > 1000 {
 		return nil, wire.Errorf("InvalidParameterValue", "The maximum number of instance IDs per call is 1000")
 	}
-	chosen := c.server.visible(c.At)
+	chosen := c.server.Seen(c.At)
 	if len(ids) > 0 {
 		var err error
 		if chosen, err = c.server.visibleByID(ids, c.At); err != nil {
 			return nil, err
 		}
 	}
-	found, err := world.Matching(c.Params, chosen, c.server.instanceFields(), func(l live) world.Tags { return l.Tags.Searchable(c.At) })
+	found, err := world.Matching(c.Params, chosen, c.server.instanceFields(), func(l Live) world.Tags { return l.Tags.Searchable(c.At) })
 	if err != nil {
 		return nil, err
 	}
@@ -252,66 +254,66 @@ func describeInstances(c *call) (any, error) {
 		limits.Unasked = 0
 	}
 	if len(ids) > 0 { // all are sorted, those that were asked for are not
-		found = world.ByKey(found, func(l live) string { return l.ID })
+		found = world.ByKey(found, func(l Live) string { return l.ID })
 	}
-	page, next, err := world.Paged(c.Call, found, limits, func(l live) string { return l.ID })
+	page, next, err := world.Paged(c.Call, found, limits, func(l Live) string { return l.ID })
 	if err != nil {
 		return nil, err
 	}
 	return struct {
-		Reservations []reservationXML `xml:"reservationSet>item"`
+		Reservations []ReservationXML `xml:"reservationSet>item"`
 		Next         string           `xml:"nextToken,omitempty"`
 	}{c.server.reservations(page), next}, nil
 }
 
 // reservations groups instances by the launch that made them, in the order in
 // which each launch comes first.
-func (s *Server) reservations(all []live) []reservationXML {
-	var out []reservationXML
+func (s *Inventory) reservations(all []Live) []ReservationXML {
+	var out []ReservationXML
 	at := map[string]int{}
 	for _, l := range all {
 		i, known := at[l.Reservation]
 		if !known {
 			i = len(out)
 			at[l.Reservation] = i
-			out = append(out, reservationXML{ID: l.Reservation, OwnerID: s.Settings.ID})
+			out = append(out, ReservationXML{ID: l.Reservation, OwnerID: s.Settings.ID})
 		}
 		out[i].Instances = append(out[i].Instances, s.instanceAnswer(l))
 	}
 	return out
 }
 
-func (s *Server) instanceFields() world.Fields[live] {
-	text := func(f func(live) string) func(live) []string { return world.One(f) }
-	return placementFilters().With(s.shownFields()).With(world.Fields[live]{
-		"architecture":              text(func(l live) string { return s.instanceAnswer(l).Arch }),
-		"availability-zone":         text(func(l live) string { return l.Zone.Name }),
-		"availability-zone-id":      text(func(l live) string { return l.Zone.ID }),
-		"capacity-reservation-id":   text(func(l live) string { return s.reservationOf(l.instance, s.Now()) }),
-		"client-token":              text(func(l live) string { return l.ClientToken }),
-		"iam-instance-profile.arn":  text(func(l live) string { return l.ProfileARN }),
-		"iam-instance-profile.id":   text(func(l live) string { return l.ProfileID }),
-		"iam-instance-profile.name": text(func(l live) string { return l.Profile }),
-		"image-id":                  text(func(l live) string { return l.Data.ImageID }),
-		"instance-id":               text(func(l live) string { return l.ID }),
-		"instance-lifecycle": func(l live) []string {
+func (s *Inventory) instanceFields() world.Fields[Live] {
+	text := func(f func(Live) string) func(Live) []string { return world.One(f) }
+	return placementFilters().With(s.shownFields()).With(world.Fields[Live]{
+		"architecture":              text(func(l Live) string { return s.instanceAnswer(l).Arch }),
+		"availability-zone":         text(func(l Live) string { return l.Zone.Name }),
+		"availability-zone-id":      text(func(l Live) string { return l.Zone.ID }),
+		"capacity-reservation-id":   text(func(l Live) string { return s.reserved.ReservationOf(l.InReservation, s.Now()) }),
+		"client-token":              text(func(l Live) string { return l.ClientToken }),
+		"iam-instance-profile.arn":  text(func(l Live) string { return l.ProfileARN }),
+		"iam-instance-profile.id":   text(func(l Live) string { return l.ProfileID }),
+		"iam-instance-profile.name": text(func(l Live) string { return l.Profile }),
+		"image-id":                  text(func(l Live) string { return l.Data.ImageID }),
+		"instance-id":               text(func(l Live) string { return l.ID }),
+		"instance-lifecycle": func(l Live) []string {
 			return slices.DeleteFunc([]string{l.lifecycle()}, func(v string) bool { return v == "" })
 		},
-		"instance-state-code":         text(func(l live) string { return strconv.Itoa(stateCodes[l.state]) }),
-		"instance-state-name":         text(func(l live) string { return string(l.state) }),
-		"instance-type":               text(func(l live) string { return l.Type }),
-		"instance.group-id":           func(l live) []string { return l.Groups },
-		"key-name":                    text(func(l live) string { return l.Data.KeyName }),
-		"launch-time":                 text(func(l live) string { return world.ImageTime(l.LaunchedAt) }),
-		"network-interface.subnet-id": text(func(l live) string { return l.Subnet }),
-		"owner-id":                    text(func(live) string { return s.Settings.ID }),
-		"private-dns-name":            text(func(l live) string { return s.instanceAnswer(l).PrivateDNS }),
-		"private-ip-address":          text(func(l live) string { return s.instanceAnswer(l).PrivateIP }),
-		"reservation-id":              text(func(l live) string { return l.Reservation }),
-		"spot-instance-request-id":    text(func(l live) string { return l.SpotRequest }),
-		"subnet-id":                   text(func(l live) string { return s.instanceAnswer(l).SubnetID }),
-		"tenancy":                     text(func(l live) string { return placementAnswer(l).Tenancy }),
-		"vpc-id":                      text(func(l live) string { return s.instanceAnswer(l).VPC }),
+		"instance-state-code":         text(func(l Live) string { return strconv.Itoa(stateCodes[l.State]) }),
+		"instance-state-name":         text(func(l Live) string { return string(l.State) }),
+		"instance-type":               text(func(l Live) string { return l.Type }),
+		"instance.group-id":           func(l Live) []string { return l.Groups },
+		"key-name":                    text(func(l Live) string { return l.Data.KeyName }),
+		"launch-time":                 text(func(l Live) string { return world.ImageTime(l.LaunchedAt) }),
+		"network-interface.subnet-id": text(func(l Live) string { return l.Subnet }),
+		"owner-id":                    text(func(Live) string { return s.Settings.ID }),
+		"private-dns-name":            text(func(l Live) string { return s.instanceAnswer(l).PrivateDNS }),
+		"private-ip-address":          text(func(l Live) string { return s.instanceAnswer(l).PrivateIP }),
+		"reservation-id":              text(func(l Live) string { return l.Reservation }),
+		"spot-instance-request-id":    text(func(l Live) string { return l.SpotRequest }),
+		"subnet-id":                   text(func(l Live) string { return s.instanceAnswer(l).SubnetID }),
+		"tenancy":                     text(func(l Live) string { return placementAnswer(l).Tenancy }),
+		"vpc-id":                      text(func(l Live) string { return s.instanceAnswer(l).VPC }),
 	}).Lacking("affinity", "boot-mode", "current-instance-boot-mode", "host-id", "ipv6-address", "kernel-id", "operator.principal", "outpost-arn", "product-code", "product-code.type", "ramdisk-id",
 		"requester-id", "tpm-support")
 }

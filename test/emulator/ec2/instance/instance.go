@@ -1,4 +1,4 @@
-package emulator
+package instance
 
 import (
 	"encoding/base64"
@@ -15,41 +15,51 @@ import (
 	"github.com/daemok/daemok/test/market"
 )
 
-// instance is AWS's record of one instance; its life is the market's.
-type instance struct {
-	ID            string
-	Type          string
-	Zone          world.Zone
-	Subnet        string
-	Spot          bool
+// Instance is AWS's record of one instance; its life is the market's.
+type Instance struct {
+	ID   string
+	Type string
+	Zone world.Zone
+	Spot bool
+	Origin
+	Connection
 	SpotRequest   string
-	Reservation   string        // of the launch: r-…
+	SpotTags      world.Tags    // of its spot request
 	InReservation string        // capacity reservation that it was launched into; empty: none
 	Placed        string        // placement group; empty: in none
 	CountedAfter  time.Duration // how late the reservation's count sees it come and go
-	ClientToken   string
-	LaunchIndex   int
-	LaunchedAt    time.Time
-	VisibleAt     time.Time
-	Address       string
-	PublicIP      string
-	Groups        []string
-	Profile       string // name; empty without
+	Profile       string        // name; empty without
 	ProfileARN    string
 	ProfileID     string
 	Data          template.LaunchData // everything resolved
-	Volumes       []volume
-	Interfaces    []netInterface
+	Volumes       []Volume
 	Tags          world.Tags
-	SpotTags      world.Tags // of its spot request
-	Fleet         string
-	Template      string
-	Version       int
 	Health        health
 }
 
-// volume is one EBS volume of an instance.
-type volume struct {
+// Origin is what an instance was launched by, and when.
+type Origin struct {
+	Reservation string // of the launch: r-…
+	ClientToken string
+	LaunchIndex int
+	LaunchedAt  time.Time
+	VisibleAt   time.Time
+	Fleet       string
+	Template    string
+	Version     int
+}
+
+// Connection is how an instance is connected to its network.
+type Connection struct {
+	Subnet     string
+	Address    string
+	PublicIP   string
+	Groups     []string
+	Interfaces []NetInterface
+}
+
+// Volume is one EBS volume of an instance.
+type Volume struct {
 	ID, Device, Type, Snapshot, KMSKey string
 	SizeGiB, IOPS, Throughput          int
 	InitializationRate                 int // MiB a second; 0: no more than usual
@@ -58,8 +68,8 @@ type volume struct {
 	Tags                               world.Tags
 }
 
-// netInterface is one network interface of an instance.
-type netInterface struct {
+// NetInterface is one network interface of an instance.
+type NetInterface struct {
 	ID, Attachment, Address, MAC, Type string
 	Description                        string
 	DeviceIndex, Card                  int
@@ -72,7 +82,7 @@ type netInterface struct {
 
 // userData is the instance's user data in the clear; launchData.check has
 // made sure that it decodes.
-func (i *instance) userData() string {
+func (i *Instance) userData() string {
 	text, err := base64.StdEncoding.DecodeString(i.Data.UserData)
 	if err != nil {
 		return ""
@@ -81,7 +91,7 @@ func (i *instance) userData() string {
 }
 
 // adapters counts the interfaces that have an Elastic Fabric Adapter.
-func (i *instance) adapters() (n int) {
+func (i *Instance) adapters() (n int) {
 	for _, x := range i.Interfaces {
 		if x.Type == "efa" || x.Type == "efa-only" {
 			n++
@@ -91,51 +101,51 @@ func (i *instance) adapters() (n int) {
 }
 
 // lifecycle is how the wire names the capacity type.
-func (i *instance) lifecycle() string {
+func (i *Instance) lifecycle() string {
 	if i.Spot {
 		return "spot"
 	}
 	return i.Data.ReservedMarket()
 }
 
-// live is a record with its instance's life at a moment.
-type live struct {
-	*instance
-	machine market.Machine
-	state   market.State
+// Live is a record with its instance's life at a moment.
+type Live struct {
+	*Instance
+	Machine market.Machine
+	State   market.State
 	cutOff  time.Time // since when none reaches it; zero: not so
 }
 
-// instances returns all that the market still remembers, sorted by ID;
+// Remembered returns all that the market still remembers, sorted by ID;
 // records of forgotten instances are dropped. The lock is held.
-func (s *Server) instances(now time.Time) []live {
-	s.advanceReservations(now)
+func (s *Inventory) Remembered(now time.Time) []Live {
+	s.reserved.AdvanceReservations(now)
 	machines, out := s.Market().Machines(), s.Market().Outages()
-	all := make([]live, 0, len(machines))
+	all := make([]Live, 0, len(machines))
 	for _, m := range machines {
 		if i := s.Records[m.ID]; i != nil {
-			all = append(all, live{i, m, m.At(now), out[i.Zone.Name]})
+			all = append(all, Live{i, m, m.At(now), out[i.Zone.Name]})
 		}
 	}
 	if len(all) < len(s.Records) {
-		kept := make(map[string]*instance, len(all))
+		kept := make(map[string]*Instance, len(all))
 		for _, l := range all {
-			kept[l.ID] = l.instance
+			kept[l.ID] = l.Instance
 		}
 		s.Records = kept
 	}
 	return all
 }
 
-// visible leaves out what AWS itself does not see yet.
-func (s *Server) visible(now time.Time) []live {
-	return slices.DeleteFunc(s.instances(now), func(l live) bool { return l.VisibleAt.After(now) })
+// Seen leaves out what AWS itself does not see yet.
+func (s *Inventory) Seen(now time.Time) []Live {
+	return slices.DeleteFunc(s.Remembered(now), func(l Live) bool { return l.VisibleAt.After(now) })
 }
 
 // visibleByID returns the instances of a request in the order asked. Unknown
 // ones are an error that names them all.
-func (s *Server) visibleByID(ids []string, now time.Time) ([]live, error) {
-	var found []live
+func (s *Inventory) visibleByID(ids []string, now time.Time) ([]Live, error) {
+	var found []Live
 	var unknown []string
 	out := s.Market().Outages()
 	for _, id := range ids {
@@ -148,7 +158,7 @@ func (s *Server) visibleByID(ids []string, now time.Time) ([]live, error) {
 			unknown = append(unknown, id)
 			continue
 		}
-		found = append(found, live{record, m, m.At(now), out[record.Zone.Name]})
+		found = append(found, Live{record, m, m.At(now), out[record.Zone.Name]})
 	}
 	switch len(unknown) {
 	case 0:
@@ -160,31 +170,31 @@ func (s *Server) visibleByID(ids []string, now time.Time) ([]live, error) {
 }
 
 // gone tells whether the instance holds no addresses and devices any more.
-func (l live) gone() bool { return l.state == market.Terminated }
+func (l Live) gone() bool { return l.State == market.Terminated }
 
-// publicAddress makes up a public address for a private one.
-func publicAddress(private netip.Addr) string {
+// PublicAddress makes up a public address for a private one.
+func PublicAddress(private netip.Addr) string {
 	b := private.As4()
 	return fmt.Sprintf("54.%d.%d.%d", 160+int(b[1])%64, b[2], b[3])
 }
 
 // Sees reports whether an instance is there, as far as AWS itself sees it. The lock is held.
-func (s *Server) Sees(id string, now time.Time) bool {
+func (s *Inventory) Sees(id string, now time.Time) bool {
 	_, err := s.visibleByID([]string{id}, now)
 	return err == nil
 }
 
 // Visible are the instances that AWS itself sees, sorted by ID. The lock is held.
-func (s *Server) Visible(now time.Time) (all []world.Instance) {
-	for _, l := range s.visible(now) {
-		all = append(all, s.outside(l))
+func (s *Inventory) Visible(now time.Time) (all []world.Instance) {
+	for _, l := range s.Seen(now) {
+		all = append(all, s.Outside(l))
 	}
 	return all
 }
 
 // privateName is the name that an instance has inside its network, and that its node is called by; empty where it has
 // no address.
-func (s *Server) privateName(i *instance) string {
+func (s *Inventory) privateName(i *Instance) string {
 	if i.Address != "" && i.Data.Hostnames.Answer().Kind == network.HostnameResource {
 		return i.ID + s.Domain()
 	}
@@ -192,6 +202,6 @@ func (s *Server) privateName(i *instance) string {
 }
 
 // InGroup reports whether a security group has instances that are not gone. The lock is held.
-func (s *Server) InGroup(group string, now time.Time) bool {
-	return slices.ContainsFunc(s.visible(now), func(l live) bool { return !l.gone() && slices.Contains(l.Groups, group) })
+func (s *Inventory) InGroup(group string, now time.Time) bool {
+	return slices.ContainsFunc(s.Seen(now), func(l Live) bool { return !l.gone() && slices.Contains(l.Groups, group) })
 }

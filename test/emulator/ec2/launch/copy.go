@@ -1,4 +1,4 @@
-package emulator
+package launch
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 // Copy launches an instance like another: of its type, image, subnet, groups and profile, with its tags as far as they are
 // no system's, whose values rename changes. None's rights and no limit of calls count. It returns the new
 // instance's ID.
-func (s *Server) Copy(id string, rename func(value string) string) (string, error) {
+func (s *Launcher) Copy(id string, rename func(value string) string) (string, error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	i := s.Records[id]

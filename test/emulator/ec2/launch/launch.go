@@ -1,16 +1,19 @@
-package emulator
+package launch
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/test/emulator/ec2/image"
+	"github.com/daemok/daemok/test/emulator/ec2/instance"
 	"github.com/daemok/daemok/test/emulator/ec2/network"
+	"github.com/daemok/daemok/test/emulator/ec2/placement"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/identity"
 	"github.com/daemok/daemok/test/emulator/wire"
@@ -27,8 +30,8 @@ type launch struct {
 	profile     *identity.Profile
 	groups      []string
 	spot        bool
-	reservation *capacityReservation // that it draws on; nil: on none
-	placement   *placementGroup      // that it is launched into; nil: into none
+	reservation *reservation.Reservation // that it draws on; nil: on none
+	placement   *placement.Group         // that it is launched into; nil: into none
 	template    *template.Template
 	version     int
 	fleet       string
@@ -53,161 +56,6 @@ func (l launch) pool() market.Pool {
 // others.
 func (l launch) market() string { return l.data.ReservedMarket() }
 
-// resolve checks launch data against the account, as EC2 does for every
-// combination of its own.
-func (s *Server) resolve(d template.LaunchData, spot bool, now time.Time) (launch, error) {
-	l := launch{data: d, spot: spot}
-	kind, known := s.Data.Type(d.InstanceType)
-	if !known {
-		return l, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceType.", d.InstanceType)
-	}
-	l.kind = kind
-	for _, step := range []func(*launch, time.Time) error{s.resolveSubnet, s.resolveImage, s.resolveProfile, s.resolveGroups, s.resolveTenancy, s.resolvePlacement, s.resolveIsolation} {
-		if err := step(&l, now); err != nil {
-			return l, err
-		}
-	}
-	if err := d.Check(); err != nil {
-		return l, err
-	}
-	if err := d.CheckPublic(); err != nil {
-		return l, err
-	}
-	if err := s.chooseReservation(&l, now); err != nil {
-		return l, err
-	}
-	if !spot && len(world.TagsFor(d.Tags, "spot-instances-request")) > 0 {
-		return l, wire.Errorf("InvalidParameterValue", "You cannot specify tags for Spot instances requests if there are no Spot instances requests being created by the request.")
-	}
-	return l, world.CheckTagCount(world.TagsFor(d.Tags, "instance"))
-}
-
-// dedicated reports whether the instances get hardware that runs those of one account alone.
-func (l launch) dedicated() bool {
-	return l.data.Placement != nil && l.data.Placement.Tenancy == tenancyDedicated
-}
-
-// tenancies are those that a launch may ask for.
-var tenancies = []string{"", tenancyDefault, tenancyDedicated}
-
-const (
-	tenancyDefault   = "default"
-	tenancyDedicated = "dedicated"
-)
-
-// resolveTenancy refuses what is no tenancy, and hosts: the account has none.
-func (s *Server) resolveTenancy(l *launch, _ time.Time) error {
-	switch p := l.data.Placement; {
-	case p == nil || slices.Contains(tenancies, p.Tenancy):
-		return nil
-	case p.Tenancy == "host":
-		return wire.Errorf("InsufficientHostCapacity", "There is insufficient capacity on your Dedicated Hosts to complete this launch.")
-	default:
-		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for tenancy.", p.Tenancy)
-	}
-}
-
-// resolveSubnet finds the subnet named, or one in the zone named, or any.
-func (s *Server) resolveSubnet(l *launch, _ time.Time) error {
-	id, zoneName := l.data.SubnetID, l.data.Zone
-	for _, i := range l.data.Interfaces {
-		id = cmp.Or(id, i.SubnetID)
-	}
-	if l.data.Placement != nil {
-		zoneName = cmp.Or(zoneName, l.data.Placement.Zone)
-	}
-	if id == "" {
-		i := slices.IndexFunc(s.Subnets, func(sub *network.Subnet) bool {
-			return sub.VPC == s.ClusterVPC().ID && (zoneName == "" || sub.Zone.Name == zoneName)
-		})
-		if i < 0 {
-			return wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", zoneName)
-		}
-		id = s.Subnets[i].ID
-	}
-	sub, err := s.Subnet(id)
-	if err != nil {
-		return err
-	}
-	if zoneName != "" && zoneName != sub.Zone.Name {
-		return wire.Errorf("InvalidParameterValue", "The specified subnet '%s' is not in the availability zone '%s'", id, zoneName)
-	}
-	l.subnet, l.data.Hostnames = sub, l.data.Hostnames.Over(&sub.Hostnames)
-	if !slices.Contains(l.kind.OfferedZones(s.Settings.Region), sub.Zone.Name) {
-		return wire.Errorf("Unsupported", "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", l.kind.Name, sub.Zone.Name)
-	}
-	return nil
-}
-
-func (s *Server) resolveImage(l *launch, _ time.Time) error {
-	if l.data.ImageID == "" {
-		return wire.Errorf("MissingParameter", "The request must contain the parameter ImageId")
-	}
-	img, err := s.Image(l.data.ImageID)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(l.kind.Architectures, img.Architecture) {
-		return wire.Errorf("InvalidParameterValue", "The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI. Specify an instance type and an AMI that have matching architectures, and try again.",
-			strings.Join(l.kind.Architectures, ","), img.Architecture)
-	}
-	l.image = img
-	return nil
-}
-
-// resolveProfile fails for a profile that IAM made a moment ago.
-func (s *Server) resolveProfile(l *launch, now time.Time) error {
-	ref := l.data.Profile
-	if ref == nil || ref.Name == "" && ref.ARN == "" {
-		return nil
-	}
-	name, field := ref.Name, "name"
-	if name == "" {
-		name, field = ref.ARN[strings.LastIndex(ref.ARN, "/")+1:], "arn"
-	}
-	p := s.Profiles[name]
-	if p == nil || p.UsableAt.After(now) {
-		return wire.Errorf("InvalidParameterValue", "Value (%s) for parameter iamInstanceProfile.%s is invalid. Invalid IAM Instance Profile %s",
-			cmp.Or(ref.Name, ref.ARN), field, map[string]string{"name": "name", "arn": "ARN"}[field])
-	}
-	if p.Role == "" {
-		return wire.Errorf("InvalidParameterValue", "IAM Instance Profile \"%s\" has no associated IAM Roles", s.ProfileARN(p))
-	}
-	l.profile = p
-	return nil
-}
-
-func (s *Server) resolveGroups(l *launch, _ time.Time) error {
-	ids := slices.Clone(l.data.GroupIDs)
-	for _, i := range l.data.Interfaces {
-		ids = append(ids, i.Groups...)
-	}
-	for _, name := range l.data.GroupNames {
-		i := slices.IndexFunc(s.Groups, func(g *network.SecurityGroup) bool { return g.Name == name && g.VPC == l.subnet.VPC })
-		if i < 0 {
-			return wire.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", name)
-		}
-		ids = append(ids, s.Groups[i].ID)
-	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	for _, id := range ids {
-		g, err := s.Group(id)
-		if err != nil {
-			return err
-		}
-		if g.VPC != l.subnet.VPC {
-			return wire.Errorf("InvalidParameter", "Security group %s and subnet %s belong to different networks.", id, l.subnet.ID)
-		}
-	}
-	if len(ids) == 0 {
-		i := slices.IndexFunc(s.Groups, func(g *network.SecurityGroup) bool { return g.Name == "default" && g.VPC == l.subnet.VPC })
-		ids = []string{s.Groups[i].ID}
-	}
-	l.groups = ids
-	return nil
-}
-
 // addressesEach is how many addresses one instance takes from its subnet.
 func (l launch) addressesEach() int {
 	n := 0
@@ -229,7 +77,7 @@ func (l launch) prefixesEach() (n int) {
 
 // available is how many instances the pool and the subnet have, and what EC2
 // says when that is too few.
-func (s *Server) available(l launch) (int, *wire.Error) {
+func (s *Launcher) available(l launch) (int, *wire.Error) {
 	p := l.pool()
 	if action := s.lackedBy(l); action != "" {
 		return 0, s.Unauthorized(s.Settings, action, s.Settings.ARN("ec2", s.Settings.Region, "instance/*"))
@@ -260,23 +108,23 @@ func (s *Server) available(l launch) (int, *wire.Error) {
 // what is launched are tags that the caller makes.
 const (
 	actionRun = "RunInstances"
-	actionTag = "CreateTags"
+	ActionTag = "CreateTags"
 )
 
 // lackedBy is the action of those that there is no right to, empty where there is.
-func (s *Server) lackedBy(l launch) string {
+func (s *Launcher) lackedBy(l launch) string {
 	switch {
 	case s.Denies(actionRun):
 		return actionRun
-	case s.Denies(actionTag) && len(l.data.Tags)+len(l.tags) > 0:
-		return actionTag
+	case s.Denies(ActionTag) && len(l.data.Tags)+len(l.tags) > 0:
+		return ActionTag
 	}
 	return ""
 }
 
 // reservedCapacity is how many instances the pool and the subnet have, quotas aside, and what EC2 says when
 // that is too few.
-func (s *Server) reservedCapacity(l launch) (int, *wire.Error) {
+func (s *Launcher) reservedCapacity(l launch) (int, *wire.Error) {
 	room := l.subnet.Free() / l.addressesEach()
 	if prefixes := l.prefixesEach(); prefixes > 0 {
 		room = min(room, l.subnet.FreeBlocks()/prefixes)
@@ -299,7 +147,7 @@ func (s *Server) reservedCapacity(l launch) (int, *wire.Error) {
 
 // mayLaunchSpot reports whether the service-linked role for spot instances is there; where it is not, EC2 makes it with
 // the caller's rights.
-func (s *Server) mayLaunchSpot() bool {
+func (s *Launcher) mayLaunchSpot() bool {
 	if s.Roles[identity.SpotRole] == nil && !s.Denies("CreateServiceLinkedRole") {
 		roles, _ := identity.NewRoles(s.Settings, s.Now())
 		s.Roles[identity.SpotRole] = roles[identity.SpotRole]
@@ -307,7 +155,7 @@ func (s *Server) mayLaunchSpot() bool {
 	return s.Roles[identity.SpotRole] != nil
 }
 
-func (s *Server) bidTooLow(l launch) (float64, bool) {
+func (s *Launcher) bidTooLow(l launch) (float64, bool) {
 	if !l.spot || l.data.MaxPrice == "" {
 		return 0, false
 	}
@@ -321,7 +169,7 @@ func (s *Server) bidTooLow(l launch) (float64, bool) {
 
 // launch launches up to n instances and returns those it got, and why they are
 // fewer. The lock is held.
-func (s *Server) launch(l launch, n int, reservation string) ([]*instance, *wire.Error) {
+func (s *Launcher) launch(l launch, n int, reservation string) ([]*instance.Instance, *wire.Error) {
 	there, why := s.available(l)
 	count := min(n, there)
 	if count == 0 {
@@ -338,7 +186,7 @@ func (s *Server) launch(l launch, n int, reservation string) ([]*instance, *wire
 	if err != nil {
 		return nil, world.AsError(err)
 	}
-	var made []*instance
+	var made []*instance.Instance
 	for index, m := range machines {
 		made = append(made, s.record(l, m, reservation, index))
 	}
@@ -354,10 +202,13 @@ func (s *Server) launch(l launch, n int, reservation string) ([]*instance, *wire
 }
 
 // record writes AWS's side of an instance that was launched.
-func (s *Server) record(l launch, m market.Machine, reservation string, index int) *instance {
-	i := &instance{
-		ID: m.ID, Type: l.kind.Name, Zone: l.subnet.Zone, Subnet: l.subnet.ID, Spot: l.spot, Reservation: reservation, ClientToken: l.token,
-		LaunchIndex: index, LaunchedAt: m.LaunchedAt.Truncate(time.Second), VisibleAt: m.VisibleAt, Groups: l.groups, Data: l.data, Fleet: l.fleet,
+func (s *Launcher) record(l launch, m market.Machine, reservation string, index int) *instance.Instance {
+	i := &instance.Instance{
+		ID: m.ID, Type: l.kind.Name, Zone: l.subnet.Zone, Spot: l.spot, Data: l.data,
+		Origin: instance.Origin{
+			Reservation: reservation, ClientToken: l.token, LaunchIndex: index, LaunchedAt: m.LaunchedAt.Truncate(time.Second), VisibleAt: m.VisibleAt, Fleet: l.fleet,
+		},
+		Connection: instance.Connection{Subnet: l.subnet.ID, Groups: l.groups},
 	}
 	specs := slices.Concat(l.data.Tags, l.tags)
 	i.Tags = world.TagsFor(specs, "instance")
@@ -379,7 +230,7 @@ func (s *Server) record(l launch, m market.Machine, reservation string, index in
 }
 
 // addSystemTags puts the tags there that EC2 itself adds.
-func (s *Server) addSystemTags(i *instance, l launch) {
+func (s *Launcher) addSystemTags(i *instance.Instance, l launch) {
 	if l.template != nil {
 		i.Template, i.Version = l.template.ID, l.version
 		i.Tags = i.Tags.WithAll(world.TagsFrom(map[string]string{
@@ -392,7 +243,7 @@ func (s *Server) addSystemTags(i *instance, l launch) {
 }
 
 // addVolumes lays the request's devices over the image's.
-func (s *Server) addVolumes(i *instance, l launch, t world.Tags) {
+func (s *Launcher) addVolumes(i *instance.Instance, l launch, t world.Tags) {
 	var under []template.DeviceMapping
 	for _, d := range l.image.Devices {
 		under = append(under, template.DeviceMapping{Name: d.Name, EBS: &template.EBSSpec{SizeGiB: d.SizeGiB, Type: d.Type, Snapshot: d.Snapshot}})
@@ -405,9 +256,9 @@ func (s *Server) addVolumes(i *instance, l launch, t world.Tags) {
 	}
 }
 
-func (s *Server) newVolume(d template.DeviceMapping, img *image.Image, t world.Tags) volume {
+func (s *Launcher) newVolume(d template.DeviceMapping, img *image.Image, t world.Tags) instance.Volume {
 	e := d.EBS
-	v := volume{
+	v := instance.Volume{
 		ID: s.NewID("vol"), Device: d.Name, Type: cmp.Or(e.Type, "gp2"), Snapshot: e.Snapshot, KMSKey: e.KMSKey, SizeGiB: e.SizeGiB,
 		IOPS: e.IOPS, Throughput: e.Throughput, InitializationRate: e.InitializationRate, Encrypted: e.Encrypted != nil && *e.Encrypted, Tags: t,
 		DeleteOnTermination: e.DeleteOnTermination == nil || *e.DeleteOnTermination,
@@ -424,13 +275,13 @@ func (s *Server) newVolume(d template.DeviceMapping, img *image.Image, t world.T
 
 // addInterfaces gives the instance its interfaces and addresses; a launch
 // that names no interfaces gets one.
-func (s *Server) addInterfaces(i *instance, l launch, t world.Tags) {
+func (s *Launcher) addInterfaces(i *instance.Instance, l launch, t world.Tags) {
 	specs := l.data.Interfaces
 	if len(specs) == 0 {
 		specs = []template.InterfaceSpec{{Groups: l.groups}}
 	}
 	for _, spec := range specs {
-		n := netInterface{
+		n := instance.NetInterface{
 			ID: s.NewID("eni"), Attachment: s.NewID("eni-attach"), Type: cmp.Or(spec.Type, "interface"),
 			DeviceIndex: spec.DeviceIndex, Card: spec.Card, Groups: spec.Groups, Tags: t, Description: spec.Description, Tracking: spec.Tracking,
 		}
@@ -444,7 +295,7 @@ func (s *Server) addInterfaces(i *instance, l launch, t world.Tags) {
 	}
 }
 
-func (s *Server) address(i *instance, sub *network.Subnet, n *netInterface, spec template.InterfaceSpec) {
+func (s *Launcher) address(i *instance.Instance, sub *network.Subnet, n *instance.NetInterface, spec template.InterfaceSpec) {
 	a, ok := sub.Take(i.ID)
 	if !ok {
 		return // available has counted before; only a race of its own would get here
@@ -466,6 +317,21 @@ func (s *Server) address(i *instance, sub *network.Subnet, n *netInterface, spec
 	}
 	i.Address = n.Address
 	if spec.PublicIP != nil && *spec.PublicIP || spec.PublicIP == nil && sub.Public {
-		i.PublicIP = publicAddress(a)
+		i.PublicIP = instance.PublicAddress(a)
 	}
+}
+
+// withinQuota is how many instances of the launch the account's quota still allows, and
+// what EC2 says when that is too few. The lock is held.
+func (s *Launcher) withinQuota(l launch) (int, *wire.Error) {
+	q, counted := world.QuotaFor(l.kind.Name, l.spot)
+	most, limited := s.Quotas[q.Code]
+	if !counted || !limited || l.reservation != nil {
+		return math.MaxInt, nil // its reservation counts already, or has another limit
+	}
+	left := max(0, most-s.Used(q)) / max(1, reservation.VCPUsOf(l.kind))
+	if l.spot {
+		return left, wire.Errorf("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")
+	}
+	return left, wire.Errorf("VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit of %d allows for the instance bucket that the specified instance type belongs to. Please visit http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.", most)
 }

@@ -1,8 +1,9 @@
-package emulator
+package launch
 
 import (
 	"net/http"
 
+	"github.com/daemok/daemok/test/emulator/ec2/instance"
 	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
@@ -30,21 +31,21 @@ func runInstances(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var made []live
+	var made []instance.Live
 	for _, id := range done.IDs {
 		if i := c.server.Records[id]; i != nil {
 			m, _ := c.server.Market().Machine(id)
-			made = append(made, live{instance: i, machine: m, state: m.At(c.At)})
+			made = append(made, instance.Live{Instance: i, Machine: m, State: m.At(c.At)})
 		}
 	}
-	return reservationXML{
-		ID: done.Reservation, OwnerID: c.server.Settings.ID, Instances: c.server.instanceAnswers(made),
+	return instance.ReservationXML{
+		ID: done.Reservation, OwnerID: c.server.Settings.ID, Instances: c.server.InstanceAnswers(made),
 	}, nil
 }
 
 // runOnce resolves the request over its launch template, if any, and launches
 // at least the least number or nothing.
-func (s *Server) runOnce(c *call, least, most int) (runAnswer, error) {
+func (s *Launcher) runOnce(c *call, least, most int) (runAnswer, error) {
 	l, err := s.runLaunch(c)
 	if err != nil {
 		return runAnswer{}, err
@@ -72,7 +73,7 @@ func (s *Server) runOnce(c *call, least, most int) (runAnswer, error) {
 	return answer, nil
 }
 
-func (s *Server) runLaunch(c *call) (launch, error) {
+func (s *Launcher) runLaunch(c *call) (launch, error) {
 	own, err := template.ReadLaunchData(c.Params)
 	if err != nil {
 		return launch{}, err

@@ -1,4 +1,4 @@
-package emulator
+package instance
 
 import (
 	"strconv"
@@ -58,7 +58,7 @@ type addressXML struct {
 }
 
 // interfacesAnswer is what an instance shows of its interfaces.
-func (s *Server) interfacesAnswer(l live) []eniXML {
+func (s *Inventory) interfacesAnswer(l Live) []eniXML {
 	var all []eniXML
 	for _, n := range l.Interfaces {
 		x := eniXML{
@@ -67,7 +67,7 @@ func (s *Server) interfacesAnswer(l live) []eniXML {
 			Address: n.Address, Checked: true, Status: "in-use", SubnetID: l.Subnet, VPC: s.VPCOf(l.Subnet), Description: n.Description, Tracking: n.Tracking,
 		}
 		if n.Address == l.Address {
-			x.DNS = s.privateName(l.instance)
+			x.DNS = s.privateName(l.Instance)
 		}
 		if n.Address != "" {
 			x.Addresses = []addressXML{{true, x.DNS, n.Address}}
@@ -87,7 +87,7 @@ func (s *Server) interfacesAnswer(l live) []eniXML {
 }
 
 // interfacesOf is what DescribeNetworkInterfaces shows of the interfaces of an instance; nothing once it is gone.
-func (s *Server) interfacesOf(l live) []eniXML {
+func (s *Inventory) interfacesOf(l Live) []eniXML {
 	if l.gone() {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (s *Server) interfacesOf(l live) []eniXML {
 
 func describeNetworkInterfaces(c *call) (any, error) {
 	var all []eniXML
-	for _, l := range c.server.visible(c.At) {
+	for _, l := range c.server.Seen(c.At) {
 		all = append(all, c.server.interfacesOf(l)...)
 	}
 	for _, n := range c.server.Interfaces {
@@ -168,7 +168,7 @@ func (x volumeXML) attached() volumeUseXML {
 // for as long as these are remembered.
 func describeVolumes(c *call) (any, error) {
 	var all []volumeXML
-	for _, l := range c.server.visible(c.At) {
+	for _, l := range c.server.Seen(c.At) {
 		for _, v := range l.Volumes {
 			status, uses := "in-use", []volumeUseXML{{l.LaunchedAt, v.DeleteOnTermination, v.Device, l.ID, "attached", v.ID}}
 			switch {

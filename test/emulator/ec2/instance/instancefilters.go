@@ -1,4 +1,4 @@
-package emulator
+package instance
 
 import (
 	"strconv"
@@ -10,14 +10,14 @@ import (
 )
 
 // shownFields are those filters of DescribeInstances that go by what its answer shows.
-func (s *Server) shownFields() world.Fields[live] {
-	of := func(f func(instanceXML) string) func(live) []string {
-		return func(l live) []string { return world.UnlessEmpty(f(s.instanceAnswer(l))) }
+func (s *Inventory) shownFields() world.Fields[Live] {
+	of := func(f func(instanceXML) string) func(Live) []string {
+		return func(l Live) []string { return world.UnlessEmpty(f(s.instanceAnswer(l))) }
 	}
-	metadata := func(f func(template.MetadataOptions) string) func(live) []string {
+	metadata := func(f func(template.MetadataOptions) string) func(Live) []string {
 		return of(func(x instanceXML) string { return f(*x.Metadata) })
 	}
-	return world.Fields[live]{
+	return world.Fields[Live]{
 		"dns-name":                       of(func(x instanceXML) string { return x.PublicDNS }),
 		"ebs-optimized":                  of(func(x instanceXML) string { return world.BoolText(x.EBS) }),
 		"ena-support":                    of(func(x instanceXML) string { return world.BoolText(x.ENA) }),
@@ -38,7 +38,7 @@ func (s *Server) shownFields() world.Fields[live] {
 		"state-reason-message":           of(func(x instanceXML) string { return x.stateReason().Message }),
 		"usage-operation":                of(func(x instanceXML) string { return x.Usage }),
 		"virtualization-type":            of(func(x instanceXML) string { return x.Virt }),
-		"instance.group-name":            func(l live) []string { return namesOf(s.instanceAnswer(l).Groups) },
+		"instance.group-name":            func(l Live) []string { return namesOf(s.instanceAnswer(l).Groups) },
 
 		"metadata-options.http-endpoint":               metadata(func(m template.MetadataOptions) string { return m.Endpoint }),
 		"metadata-options.http-protocol-ipv6":          metadata(func(m template.MetadataOptions) string { return m.IPv6 }),
@@ -46,20 +46,20 @@ func (s *Server) shownFields() world.Fields[live] {
 		"metadata-options.http-tokens":                 metadata(func(m template.MetadataOptions) string { return m.Tokens }),
 		"metadata-options.instance-metadata-tags":      metadata(func(m template.MetadataOptions) string { return m.InstanceTags }),
 		"metadata-options.state":                       metadata(func(m template.MetadataOptions) string { return m.State }),
-	}.With(network.HostnameFields("private-dns-name-options", func(l live) network.HostnameXML { return l.Data.Hostnames.Answer() })).With(s.heldVolumeFields()).With(s.heldInterfaceFields())
+	}.With(network.HostnameFields("private-dns-name-options", func(l Live) network.HostnameXML { return l.Data.Hostnames.Answer() })).With(s.heldVolumeFields()).With(s.heldInterfaceFields())
 }
 
 // heldVolumeFields are about the volumes that an instance holds.
-func (s *Server) heldVolumeFields() world.Fields[live] {
-	of := func(f func(deviceStateXML) string) func(live) []string {
-		return func(l live) (all []string) {
+func (s *Inventory) heldVolumeFields() world.Fields[Live] {
+	of := func(f func(deviceStateXML) string) func(Live) []string {
+		return func(l Live) (all []string) {
 			for _, d := range s.instanceAnswer(l).Devices {
 				all = append(all, f(d))
 			}
 			return all
 		}
 	}
-	return world.Fields[live]{
+	return world.Fields[Live]{
 		"block-device-mapping.attach-time":           of(func(d deviceStateXML) string { return world.ImageTime(d.EBS.AttachedAt) }),
 		"block-device-mapping.delete-on-termination": of(func(d deviceStateXML) string { return world.BoolText(d.EBS.DeleteOnTermination) }),
 		"block-device-mapping.device-name":           of(func(d deviceStateXML) string { return d.Name }),
@@ -69,10 +69,10 @@ func (s *Server) heldVolumeFields() world.Fields[live] {
 }
 
 // heldInterfaceFields are those of DescribeNetworkInterfaces, of the interfaces that an instance holds.
-func (s *Server) heldInterfaceFields() world.Fields[live] {
-	all := world.Fields[live]{}
+func (s *Inventory) heldInterfaceFields() world.Fields[Live] {
+	all := world.Fields[Live]{}
 	for name, values := range interfaceFields() {
-		all["network-interface."+name] = func(l live) (out []string) {
+		all["network-interface."+name] = func(l Live) (out []string) {
 			for _, x := range s.interfacesOf(l) {
 				out = append(out, values(x)...)
 			}
@@ -165,4 +165,25 @@ func (x instanceXML) stateReason() reasonXML {
 		return reasonXML{}
 	}
 	return *x.StateReason
+}
+
+// placementFilters are those of DescribeInstances about placement groups.
+func placementFilters() world.Fields[Live] {
+	of := func(f func(*template.Placement) string) func(Live) []string {
+		return world.One(func(l Live) string {
+			if l.Data.Placement == nil {
+				return ""
+			}
+			return f(l.Data.Placement)
+		})
+	}
+	return world.Fields[Live]{
+		"placement-group-name": of(func(p *template.Placement) string { return p.GroupName }),
+		"placement-partition-number": of(func(p *template.Placement) string {
+			if p.Partition == 0 {
+				return ""
+			}
+			return strconv.Itoa(p.Partition)
+		}),
+	}
 }

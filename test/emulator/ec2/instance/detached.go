@@ -1,4 +1,4 @@
-package emulator
+package instance
 
 import (
 	"slices"
@@ -7,10 +7,10 @@ import (
 	"github.com/daemok/daemok/test/emulator/world"
 )
 
-// detachedInterface is a network interface that was made by itself, as a network plugin
+// DetachedInterface is a network interface that was made by itself, as a network plugin
 // makes those that it attaches to instances. Nothing here attaches it.
-type detachedInterface struct {
-	netInterface
+type DetachedInterface struct {
+	NetInterface
 	Subnet      string
 	Zone        world.Zone
 	Description string
@@ -37,13 +37,13 @@ func createNetworkInterface(c *call) (any, error) {
 	if err := c.Commit(); err != nil {
 		return nil, err
 	}
-	n := &detachedInterface{Subnet: sub.ID, Zone: sub.Zone, Description: c.Params.String("Description")}
+	n := &DetachedInterface{Subnet: sub.ID, Zone: sub.Zone, Description: c.Params.String("Description")}
 	n.ID, n.Type, n.Groups, n.Tags = st.NewID("eni"), "interface", c.Params.Strings("SecurityGroupId"), world.TagsFor(specs, "network-interface")
 	if a, ok := sub.Take(n.ID); ok {
 		n.Address = a.String()
 	}
 	if st.Interfaces == nil {
-		st.Interfaces = map[string]*detachedInterface{} // of an account saved by an older version
+		st.Interfaces = map[string]*DetachedInterface{} // of an account saved by an older version
 	}
 	st.Interfaces[n.ID] = n
 	return struct {
@@ -54,8 +54,8 @@ func createNetworkInterface(c *call) (any, error) {
 // deleteNetworkInterface removes an interface that is attached to nothing.
 func deleteNetworkInterface(c *call) (any, error) {
 	st, id := c.server, c.Params.String("NetworkInterfaceId")
-	for _, l := range c.server.visible(c.At) {
-		if !l.gone() && slices.ContainsFunc(l.Interfaces, func(n netInterface) bool { return n.ID == id }) {
+	for _, l := range c.server.Seen(c.At) {
+		if !l.gone() && slices.ContainsFunc(l.Interfaces, func(n NetInterface) bool { return n.ID == id }) {
 			return nil, wire.Errorf("InvalidNetworkInterface.InUse", "Interface: [%s] in use.", id)
 		}
 	}
@@ -75,7 +75,7 @@ func deleteNetworkInterface(c *call) (any, error) {
 	}{true}, nil
 }
 
-func (s *Server) detachedAnswer(n *detachedInterface) eniXML {
+func (s *Inventory) detachedAnswer(n *DetachedInterface) eniXML {
 	return eniXML{
 		Groups: s.groupRefs(n.Groups), Type: n.Type, ID: n.ID, OwnerID: s.Settings.ID, Description: n.Description, DNS: s.PrivateDNS(n.Address),
 		Address: n.Address, Addresses: []addressXML{{true, s.PrivateDNS(n.Address), n.Address}}, Checked: true, Status: "available",
@@ -86,8 +86,8 @@ func (s *Server) detachedAnswer(n *detachedInterface) eniXML {
 // deleteVolume removes a volume that outlived its instance.
 func deleteVolume(c *call) (any, error) {
 	id := c.Params.String("VolumeId")
-	for _, l := range c.server.visible(c.At) {
-		i := slices.IndexFunc(l.Volumes, func(v volume) bool { return v.ID == id })
+	for _, l := range c.server.Seen(c.At) {
+		i := slices.IndexFunc(l.Volumes, func(v Volume) bool { return v.ID == id })
 		switch {
 		case i < 0:
 			continue

@@ -1,22 +1,24 @@
-package emulator
+package reservation
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/daemok/daemok/test/emulator/ec2/template"
-	"github.com/daemok/daemok/test/emulator/faults"
+	"github.com/daemok/daemok/cloud/aws/ec2data"
+
+	"github.com/daemok/daemok/test/emulator/ec2/instance"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/market"
 )
 
-// capacityReservation is one reservation of the account. What it has left is
+// Reservation is one reservation of the account. What it has left is
 // counted by the market, under the option that draws on it.
-type capacityReservation struct {
+type Reservation struct {
 	ID            string
 	Owner         string // account
 	Type          string
@@ -40,38 +42,45 @@ type capacityReservation struct {
 // market that instances of interruptible ones are launched on.
 const (
 	reservationDefault  = "default"
-	reservationBlock    = "capacity-block"
-	matchOpen           = "open"
+	ReservationBlock    = "capacity-block"
+	MatchOpen           = "open"
 	matchTargeted       = "targeted"
 	marketInterruptible = "interruptible-capacity-reservation"
 )
 
-// market is the market that the reservation's instances are launched on; empty for the
+// The tenancies that reservations and instances may have.
+const (
+	TenancyDefault   = "default"
+	TenancyDedicated = "dedicated"
+)
+
+// Market is the market that the reservation's instances are launched on; empty for the
 // usual one.
-func (r *capacityReservation) market() string {
+func (r *Reservation) Market() string {
 	switch {
-	case r.Kind == reservationBlock:
-		return reservationBlock
+	case r.Kind == ReservationBlock:
+		return ReservationBlock
 	case r.Interruptible:
 		return marketInterruptible
 	}
 	return ""
 }
 
-func (r *capacityReservation) pool() market.Pool {
+// Pool is where the market keeps the reservation's capacity.
+func (r *Reservation) Pool() market.Pool {
 	return market.Pool{Kind: r.Type, Zone: r.Zone.Name, Option: market.Reservation(r.ID)}
 }
 
 // tenancy is that of the reservation's instances, in EC2's words.
-func (r *capacityReservation) tenancy() string {
+func (r *Reservation) tenancy() string {
 	if r.Dedicated {
-		return tenancyDedicated
+		return TenancyDedicated
 	}
-	return tenancyDefault
+	return TenancyDefault
 }
 
-// state is the reservation's state at a moment, in EC2's words.
-func (r *capacityReservation) state(now time.Time) string {
+// State is the reservation's state at a moment, in EC2's words.
+func (r *Reservation) State(now time.Time) string {
 	switch {
 	case !r.CancelledAt.IsZero() && !r.CancelledAt.After(now):
 		return "cancelled"
@@ -101,35 +110,35 @@ type CapacityReservation struct {
 }
 
 // AddReservation puts a reservation into the account and returns its ID.
-func (s *Server) AddReservation(r CapacityReservation) string {
+func (s *Ledger) AddReservation(r CapacityReservation) string {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	made := &capacityReservation{
-		Owner: r.Owner, Type: r.Type, Zone: s.ZoneNamed(r.Zone), Total: r.Count, Criteria: matchOpen, Kind: reservationDefault,
+	made := &Reservation{
+		Owner: r.Owner, Type: r.Type, Zone: s.ZoneNamed(r.Zone), Total: r.Count, Criteria: MatchOpen, Kind: reservationDefault,
 		Interruptible: r.Interruptible, Dedicated: r.Dedicated, Placement: r.Placement, StartsAt: r.StartsAt, EndsAt: r.EndsAt, Tags: world.TagsFrom(r.Tags),
 	}
 	if r.Targeted || r.Block {
 		made.Criteria = matchTargeted
 	}
 	if r.Block {
-		made.Kind = reservationBlock
+		made.Kind = ReservationBlock
 	}
 	s.addReservation(made, s.Now())
 	return made.ID
 }
 
 // addReservation gives the reservation its ID and its capacity; the lock is held.
-func (s *Server) addReservation(r *capacityReservation, now time.Time) {
+func (s *Ledger) addReservation(r *Reservation, now time.Time) {
 	r.ID, r.CreatedAt = s.NewID("cr"), now
 	r.Owner = cmp.Or(r.Owner, s.Settings.ID)
 	if r.StartsAt.IsZero() {
 		r.StartsAt = now
 	}
 	if s.Reservations == nil {
-		s.Reservations = map[string]*capacityReservation{} // of an account saved by an older version
+		s.Reservations = map[string]*Reservation{} // of an account saved by an older version
 	}
 	s.Reservations[r.ID] = r
-	s.Market().SetCapacity(r.pool(), r.Total, 0)
+	s.Market().SetCapacity(r.Pool(), r.Total, 0)
 }
 
 // How long before the end of a capacity block EC2 warns its instances, and begins to end
@@ -141,10 +150,10 @@ const (
 
 // warnBlocks warns the instances of capacity blocks whose time is up of their end; the
 // lock is held.
-func (s *Server) warnBlocks(now time.Time) {
+func (s *Ledger) warnBlocks(now time.Time) {
 	up := map[string]time.Time{}
 	for _, r := range s.Reservations {
-		if r.Kind == reservationBlock && !r.EndsAt.IsZero() && !r.EndsAt.Add(-blockWarns).After(now) {
+		if r.Kind == ReservationBlock && !r.EndsAt.IsZero() && !r.EndsAt.Add(-blockWarns).After(now) {
 			up[r.ID] = r.EndsAt
 		}
 	}
@@ -158,27 +167,29 @@ func (s *Server) warnBlocks(now time.Time) {
 	}
 }
 
-// nextBlockWarning is when instances of a capacity block are warned next; false where none
+// NextBlockWarning is when instances of a capacity block are warned next; false where none
 // are to be. The lock is held.
-func (s *Server) nextBlockWarning(now time.Time) (next time.Time, due bool) {
+func (s *Ledger) NextBlockWarning(now time.Time) (next time.Time, due bool) {
 	for _, r := range s.Reservations {
 		at := r.EndsAt.Add(-blockWarns)
-		if r.Kind == reservationBlock && !r.EndsAt.IsZero() && at.After(now) && (!due || at.Before(next)) {
+		if r.Kind == ReservationBlock && !r.EndsAt.IsZero() && at.After(now) && (!due || at.Before(next)) {
 			next, due = at, true
 		}
 	}
 	return next, due
 }
 
-func (s *Server) sortedReservations() []*capacityReservation {
-	var all []*capacityReservation
+// SortedReservations are all, by ID.
+func (s *Ledger) SortedReservations() []*Reservation {
+	var all []*Reservation
 	for _, r := range s.Reservations {
 		all = append(all, r)
 	}
-	return world.ByKey(all, func(r *capacityReservation) string { return r.ID })
+	return world.ByKey(all, func(r *Reservation) string { return r.ID })
 }
 
-func (s *Server) reservation(id string) (*capacityReservation, error) {
+// Reservation finds a reservation by its ID.
+func (s *Ledger) Reservation(id string) (*Reservation, error) {
 	if r := s.Reservations[id]; r != nil {
 		return r, nil
 	}
@@ -186,21 +197,22 @@ func (s *Server) reservation(id string) (*capacityReservation, error) {
 }
 
 // placementARN names the placement group that a reservation is made in; empty: in none.
-func (s *Server) placementARN(r *capacityReservation) string {
+func (s *Ledger) placementARN(r *Reservation) string {
 	if g := s.Placements[r.Placement]; g != nil {
-		return s.placementAnswer(g).ARN
+		return s.PlacementAnswer(g).ARN
 	}
 	return ""
 }
 
-func (s *Server) reservationARN(r *capacityReservation) string {
+// ReservationARN names a reservation.
+func (s *Ledger) ReservationARN(r *Reservation) string {
 	return "arn:aws:ec2:" + s.Settings.Region + ":" + r.Owner + ":capacity-reservation/" + r.ID
 }
 
-// reservationOf is the reservation that an instance runs in now; empty where it
-// runs in none, or in none any more.
-func (s *Server) reservationOf(i *instance, now time.Time) string {
-	if r := s.Reservations[i.InReservation]; r != nil && r.state(now) == "active" {
+// ReservationOf is the reservation that an instance runs in now, of one that it was launched into; empty where it
+// runs in none, or in none any more. The lock is held.
+func (s *Ledger) ReservationOf(id string, now time.Time) string {
+	if r := s.Reservations[id]; r != nil && r.State(now) == "active" {
 		return r.ID
 	}
 	return ""
@@ -209,81 +221,17 @@ func (s *Server) reservationOf(i *instance, now time.Time) string {
 // shownFree is how many instances a reservation has room for as
 // DescribeCapacityReservations shows it: what comes and goes is counted a little
 // later.
-func (s *Server) shownFree(r *capacityReservation, all []live, now time.Time) int {
+func (s *Ledger) shownFree(r *Reservation, all []instance.Live, now time.Time) int {
 	used := 0
 	for _, l := range all {
 		if l.InReservation != r.ID || l.LaunchedAt.Add(l.CountedAfter).After(now) {
 			continue
 		}
-		if ends := l.machine.EndsAt; ends.IsZero() || ends.Add(l.CountedAfter).After(now) {
+		if ends := l.Machine.EndsAt; ends.IsZero() || ends.Add(l.CountedAfter).After(now) {
 			used++
 		}
 	}
 	return max(0, r.room()-used)
-}
-
-// chooseReservation settles which reservation a launch draws on, by what it
-// says of reservations: a named one, any open one that matches, or none.
-func (s *Server) chooseReservation(l *launch, now time.Time) error {
-	s.returnReclaimed(now)
-	spec := l.data.Reservation
-	if spec == nil {
-		spec = &template.ReservationSpec{Preference: matchOpen}
-	}
-	if l.spot || spec.Preference == "none" {
-		return nil
-	}
-	if spec.Target != nil && spec.Target.ID != "" {
-		r, err := s.reservation(spec.Target.ID)
-		if err != nil {
-			return err
-		}
-		if s.Denies(faults.OnReservations) || s.Denies(faults.OnReservation(r.ID)) {
-			return s.Unauthorized(s.Settings, "RunInstances", s.reservationARN(r))
-		}
-		if state := r.state(now); state != "active" {
-			return wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' is %s.", r.ID, state)
-		}
-		if r.Type != l.kind.Name || r.Zone.Name != l.subnet.Zone.Name {
-			return wire.Errorf("InvalidParameterValue", "The attributes of the instance (%s in %s) do not match those of capacity reservation '%s' (%s in %s).",
-				l.kind.Name, l.subnet.Zone.Name, r.ID, r.Type, r.Zone.Name)
-		}
-		if l.dedicated() != r.Dedicated {
-			return wire.Errorf("InvalidParameterCombination", "The tenancy of the instance does not match that of capacity reservation '%s'.", r.ID)
-		}
-		if r.Placement != l.placed() {
-			return wire.Errorf("InvalidParameterCombination", "The placement group of the instance does not match that of capacity reservation '%s'.", r.ID)
-		}
-		if r.market() != l.market() {
-			return wire.Errorf("InvalidParameterCombination", "The market type of capacity reservation '%s' is '%s', and that of the request is '%s'.", r.ID, r.market(), l.market())
-		}
-		l.reservation = r
-		return nil
-	}
-	for _, r := range s.sortedReservations() {
-		if l.dedicated() == r.Dedicated && r.Criteria == matchOpen && r.market() == l.market() && r.state(now) == "active" && r.Type == l.kind.Name && r.Zone.Name == l.subnet.Zone.Name && r.Placement == l.placed() && s.Market().Capacity(r.pool()) > 0 {
-			l.reservation = r
-			return nil
-		}
-	}
-	if l.reservedOnly() {
-		return wire.Errorf("ReservationCapacityExceeded", "There is no open capacity reservation with room for a %s in %s.", l.kind.Name, l.subnet.Zone.Name)
-	}
-	return nil
-}
-
-// placed is the placement group that a launch goes into; empty: into none.
-func (l launch) placed() string {
-	if l.placement == nil {
-		return ""
-	}
-	return l.placement.ID
-}
-
-// reservedOnly reports whether the launch may run in a reservation alone.
-func (l launch) reservedOnly() bool {
-	spec := l.data.Reservation
-	return spec != nil && (spec.Preference == "capacity-reservations-only" || spec.Target != nil)
 }
 
 func createCapacityReservation(c *call) (any, error) {
@@ -291,25 +239,25 @@ func createCapacityReservation(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.server.reservation(made)
+	r, err := c.server.Reservation(made)
 	if err != nil {
 		return nil, err
 	}
 	return struct {
 		Reservation capacityReservationXML `xml:"capacityReservation"`
-	}{c.server.reservationAnswer(r, c.server.instances(c.At), c.At)}, nil
+	}{c.server.reservationAnswer(r, c.server.Remembered(c.At), c.At)}, nil
 }
 
-func (s *Server) makeReservation(c *call) (string, error) {
+func (s *Ledger) makeReservation(c *call) (string, error) {
 	count, err := c.Params.Int("InstanceCount", 0)
 	if err != nil {
 		return "", err
 	}
-	r := &capacityReservation{
-		Type: c.Params.String("InstanceType"), Total: count, Kind: reservationDefault, Criteria: cmp.Or(c.Params.String("InstanceMatchCriteria"), matchOpen),
+	r := &Reservation{
+		Type: c.Params.String("InstanceType"), Total: count, Kind: reservationDefault, Criteria: cmp.Or(c.Params.String("InstanceMatchCriteria"), MatchOpen),
 	}
-	tenancy := cmp.Or(c.Params.String("Tenancy"), tenancyDefault)
-	r.Dedicated = tenancy == tenancyDedicated
+	tenancy := cmp.Or(c.Params.String("Tenancy"), TenancyDefault)
+	r.Dedicated = tenancy == TenancyDedicated
 	kind, known := s.Data.Type(r.Type)
 	name := c.Params.String("AvailabilityZone")
 	if id := c.Params.String("AvailabilityZoneId"); id != "" {
@@ -331,7 +279,7 @@ func (s *Server) makeReservation(c *call) (string, error) {
 		return "", wire.Errorf("Unsupported", "The requested configuration is currently not supported: %s in %s.", r.Type, name)
 	case tenancy != r.tenancy():
 		return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for Tenancy.", tenancy)
-	case r.Criteria != matchOpen && r.Criteria != matchTargeted:
+	case r.Criteria != MatchOpen && r.Criteria != matchTargeted:
 		return "", wire.Errorf("InvalidParameterValue", "Invalid value '%s' for InstanceMatchCriteria.", r.Criteria)
 	}
 	if err := s.mayReserve(kind, count); err != nil {
@@ -357,7 +305,7 @@ func (s *Server) makeReservation(c *call) (string, error) {
 // modifyCapacityReservation changes the count and the end. It never takes room
 // from instances that run.
 func modifyCapacityReservation(c *call) (any, error) {
-	r, err := c.server.reservation(c.Params.String("CapacityReservationId"))
+	r, err := c.server.Reservation(c.Params.String("CapacityReservationId"))
 	if err != nil {
 		return nil, err
 	}
@@ -368,7 +316,7 @@ func modifyCapacityReservation(c *call) (any, error) {
 	if r.Source != "" {
 		return nil, r.ownersOnly("modified")
 	}
-	used := r.Total - c.server.Market().Capacity(r.pool())
+	used := r.Total - c.server.Market().Capacity(r.Pool())
 	if count < max(1, used) {
 		return nil, wire.Errorf("InvalidParameterValue", "Value (%d) for parameter instanceCount is invalid: %s instances run in the reservation, or are allocated to an interruptible one.", count, strconv.Itoa(used))
 	}
@@ -376,7 +324,7 @@ func modifyCapacityReservation(c *call) (any, error) {
 		return nil, err
 	}
 	r.Total = count
-	c.server.Market().Resize(r.pool(), r.room())
+	c.server.Market().Resize(r.Pool(), r.room())
 	if text := c.Params.String("EndDate"); text != "" {
 		if r.EndsAt, err = time.Parse(time.RFC3339, text); err != nil {
 			return nil, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for EndDate.", text)
@@ -390,7 +338,7 @@ func modifyCapacityReservation(c *call) (any, error) {
 // cancelCapacityReservation gives the reservation up; its instances go on as
 // ordinary ones.
 func cancelCapacityReservation(c *call) (any, error) {
-	r, err := c.server.reservation(c.Params.String("CapacityReservationId"))
+	r, err := c.server.Reservation(c.Params.String("CapacityReservationId"))
 	if err != nil {
 		return nil, err
 	}
@@ -400,15 +348,64 @@ func cancelCapacityReservation(c *call) (any, error) {
 	if r.Allocation != nil {
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' cannot be cancelled: it has an interruptible allocation, '%s'.", r.ID, r.Allocation.ID)
 	}
-	if state := r.state(c.At); state == "cancelled" || state == "expired" || r.Kind == reservationBlock {
+	if state := r.State(c.At); state == "cancelled" || state == "expired" || r.Kind == ReservationBlock {
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The capacity reservation '%s' cannot be cancelled: it is %s, of type %s.", r.ID, state, r.Kind)
 	}
 	if err := c.Commit(); err != nil {
 		return nil, err
 	}
 	r.CancelledAt = c.At
-	c.server.Market().Resize(r.pool(), r.Total-max(0, c.server.Market().Capacity(r.pool())))
+	c.server.Market().Resize(r.Pool(), r.Total-max(0, c.server.Market().Capacity(r.Pool())))
 	return struct {
 		Done bool `xml:"return"`
 	}{true}, nil
+}
+
+// SetQuota limits the vCPUs of a quota by its code. Launches beyond it fail as EC2's do; less
+// than what runs ends nothing.
+func (s *Ledger) SetQuota(code string, vCPUs int) error {
+	if !slices.ContainsFunc(world.Quotas(), func(q world.Quota) bool { return q.Code == code }) {
+		return fmt.Errorf("Service Quotas has no %q for EC2 that limits vCPUs: want one such as L-1216C47A", code) //nolint:staticcheck // the name of a service
+	}
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.Quotas[code] = vCPUs
+	return nil
+}
+
+// Used is how many vCPUs count against a quota. Reservations of the account count, used or
+// not, and instances in them do not; those in one that another account shares count there,
+// and capacity blocks against a quota of their own. The lock is held.
+func (s *Ledger) Used(q world.Quota) int {
+	used, now := 0, s.Now()
+	for _, i := range s.Remembered(now) {
+		if (i.State == market.Pending || i.State == market.Running) && i.Spot == q.Spot && q.Holds(i.Type) && s.ReservationOf(i.InReservation, now) == "" {
+			kind, _ := s.Data.Type(i.Type)
+			used += VCPUsOf(kind)
+		}
+	}
+	for _, r := range s.Reservations {
+		if r.State(now) == "active" && r.Owner == s.Settings.ID && r.Source == "" && r.Kind != ReservationBlock && !q.Spot && q.Holds(r.Type) {
+			kind, _ := s.Data.Type(r.Type)
+			used += r.Total * VCPUsOf(kind)
+		}
+	}
+	return used
+}
+
+// mayReserve refuses a reservation that is more than the account's quota has left.
+func (s *Ledger) mayReserve(kind *ec2data.Type, count int) error {
+	q, counted := world.QuotaFor(kind.Name, false)
+	if most, limited := s.Quotas[q.Code]; counted && limited && s.Used(q)+count*VCPUsOf(kind) > most {
+		return wire.Errorf("InstanceLimitExceeded", "You have requested more capacity than your current limit of %d vCPUs for running On-Demand Instances of this family allows.", most)
+	}
+	return nil
+}
+
+// VCPUsOf is how many vCPUs a type has; 0 of none.
+func VCPUsOf(t *ec2data.Type) int {
+	if t == nil {
+		return 0
+	}
+	return t.VCPUs
 }

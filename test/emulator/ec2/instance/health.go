@@ -1,4 +1,4 @@
-package emulator
+package instance
 
 import (
 	"fmt"
@@ -48,7 +48,7 @@ var healthCodes = map[string]string{
 }
 
 // Impair has a status check of an instance fail from now on, or pass again.
-func (s *Server) Impair(id string, check Check, fails bool) error {
+func (s *Inventory) Impair(id string, check Check, fails bool) error {
 	if check != InstanceCheck && check != SystemCheck {
 		return fmt.Errorf("there is no status check %q: want %s or %s", check, InstanceCheck, SystemCheck)
 	}
@@ -73,7 +73,7 @@ func (s *Server) Impair(id string, check Check, fails bool) error {
 
 // Schedule announces a change of an instance, such as "instance-retirement", as EC2
 // and AWS Health do. The change itself does not come.
-func (s *Server) Schedule(id, code string, at time.Time) error {
+func (s *Inventory) Schedule(id, code string, at time.Time) error {
 	if descriptions[code] == "" {
 		return fmt.Errorf("EC2 schedules no %q: want one such as instance-retirement", code)
 	}
@@ -84,12 +84,12 @@ func (s *Server) Schedule(id, code string, at time.Time) error {
 		return err
 	}
 	i.Health.Events = append(i.Health.Events, scheduled{ID: s.NewID("instance-event"), Code: code, Description: descriptions[code], NotBefore: at.UTC()})
-	s.Post(s.healthEvent(id, code, at))
+	s.bus.Post(s.healthEvent(id, code, at))
 	return nil
 }
 
 // Cancel takes the changes of an instance back: EC2 shows them for a while, and says so.
-func (s *Server) Cancel(id string) error {
+func (s *Inventory) Cancel(id string) error {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	i, err := s.running(id)
@@ -104,7 +104,7 @@ func (s *Server) Cancel(id string) error {
 
 // running finds an instance that the market remembers, also one that the API does not
 // show yet: what happens to instances does not wait for that. The lock is held.
-func (s *Server) running(id string) (*instance, error) {
+func (s *Inventory) running(id string) (*Instance, error) {
 	i := s.Records[id]
 	if _, known := s.Market().Machine(id); i == nil || !known {
 		return nil, fmt.Errorf("there is no instance %s", id)
@@ -113,7 +113,7 @@ func (s *Server) running(id string) (*instance, error) {
 }
 
 // healthEvent is AWS Health's word about a scheduled change, as EventBridge passes it on.
-func (s *Server) healthEvent(id, code string, at time.Time) world.Event {
+func (s *Inventory) healthEvent(id, code string, at time.Time) world.Event {
 	a := s.Settings
 	const form = http.TimeFormat // RFC 1123, in GMT
 	now := s.Now().UTC()

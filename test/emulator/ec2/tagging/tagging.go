@@ -1,9 +1,11 @@
-package emulator
+package tagging
 
 import (
 	"strings"
 	"time"
 
+	iampolicy "github.com/daemok/daemok/cloud/aws/policy"
+	"github.com/daemok/daemok/test/emulator/identity"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
 )
@@ -18,7 +20,7 @@ type tagged struct {
 
 // taggedAll lists everything that has tags and that AWS sees by now. The lock
 // is held.
-func (s *Server) taggedAll(now time.Time) []tagged {
+func (s *Tagger) taggedAll(now time.Time) []tagged {
 	var all []tagged
 	for _, v := range s.VPCs {
 		all = append(all, tagged{v.ID, "vpc", &v.Tags})
@@ -47,7 +49,7 @@ func (s *Server) taggedAll(now time.Time) []tagged {
 	for _, n := range s.Interfaces {
 		all = append(all, tagged{n.ID, "network-interface", &n.Tags})
 	}
-	for _, l := range s.visible(now) {
+	for _, l := range s.Seen(now) {
 		all = append(all, tagged{l.ID, "instance", &l.Tags})
 		for i := range l.Volumes {
 			all = append(all, tagged{l.Volumes[i].ID, "volume", &l.Volumes[i].Tags})
@@ -67,7 +69,7 @@ var notFoundCodes = map[string]string{
 }
 
 // taggedByID finds the resources of a request: all or none.
-func (s *Server) taggedByID(ids []string, now time.Time) ([]tagged, error) {
+func (s *Tagger) taggedByID(ids []string, now time.Time) ([]tagged, error) {
 	if len(ids) == 0 || len(ids) > taggedPerCall {
 		return nil, wire.Errorf("InvalidParameterValue", "Between 1 and %d resource IDs are needed", taggedPerCall)
 	}
@@ -196,4 +198,16 @@ func describeTags(c *call) (any, error) {
 		Tags []tagRow `xml:"tagSet>item"`
 		Next string   `xml:"nextToken,omitempty"`
 	}{page, next}, nil
+}
+
+func needsOnTagged(c *call, action string) (all []iampolicy.Call) {
+	given, err := world.ReadTags(c.Params.List("Tag"))
+	found, missing := c.server.taggedByID(c.Params.Strings("ResourceId"), c.At)
+	if err != nil || missing != nil {
+		return nil
+	}
+	for _, t := range found {
+		all = append(all, identity.Giving(identity.On(action, c.server.Settings.EC2ARN(t.kind, t.id), *t.tags), given))
+	}
+	return all
 }

@@ -1,4 +1,4 @@
-package emulator
+package instance
 
 import (
 	"slices"
@@ -55,16 +55,16 @@ func describeInstanceStatus(c *call) (any, error) {
 	if len(ids) > statusesPerCall {
 		return nil, wire.Errorf("InvalidParameterValue", "The maximum number of instance IDs per call is %d", statusesPerCall)
 	}
-	chosen := c.server.visible(c.At)
+	chosen := c.server.Seen(c.At)
 	if len(ids) > 0 {
 		var err error
 		if chosen, err = c.server.visibleByID(ids, c.At); err != nil {
 			return nil, err
 		}
 	}
-	var shown []live
+	var shown []Live
 	for _, l := range chosen {
-		if l.state == market.Running || c.Params.Bool("IncludeAllInstances") {
+		if l.State == market.Running || c.Params.Bool("IncludeAllInstances") {
 			shown = append(shown, l)
 		}
 	}
@@ -72,7 +72,7 @@ func describeInstanceStatus(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	byID := func(l live) string { return l.ID }
+	byID := func(l Live) string { return l.ID }
 	page, next, err := world.Paged(c.Call, world.ByKey(found, byID), world.PageLimits{5, 1000, statusesPerCall}, byID)
 	if err != nil {
 		return nil, err
@@ -82,20 +82,20 @@ func describeInstanceStatus(c *call) (any, error) {
 		Next     string      `xml:"nextToken,omitempty"`
 	}
 	for _, l := range page {
-		answer.Statuses = append(answer.Statuses, statusXML{l.Zone.Name, l.Zone.ID, l.ID, stateAnswer(l.state),
+		answer.Statuses = append(answer.Statuses, statusXML{l.Zone.Name, l.Zone.ID, l.ID, stateAnswer(l.State),
 			summaryOf(l, InstanceCheck), summaryOf(l, SystemCheck), volumesOf(l), eventsOf(l)})
 	}
 	answer.Next = next
 	return answer, nil
 }
 
-func summaryOf(l live, check Check) summaryXML {
+func summaryOf(l Live, check Check) summaryXML {
 	since := l.Health.Impaired[check]
 	if since.IsZero() {
 		since = l.cutOff
 	}
 	switch {
-	case l.state != market.Running:
+	case l.State != market.Running:
 		return summaryXML{Status: "not-applicable"}
 	case !since.IsZero():
 		return summaryXML{Status: "impaired", Details: []detailXML{{"reachability", "failed", &since}}}
@@ -104,56 +104,56 @@ func summaryOf(l live, check Check) summaryXML {
 }
 
 // volumesOf is the check of the instance's volumes, which nothing here makes fail.
-func volumesOf(l live) summaryXML {
-	if l.state != market.Running {
+func volumesOf(l Live) summaryXML {
+	if l.State != market.Running {
 		return summaryXML{Status: "not-applicable"}
 	}
 	return summaryXML{Status: "ok", Details: []detailXML{{"reachability", "passed", nil}}}
 }
 
-func eventsOf(l live) (out []eventXML) {
+func eventsOf(l Live) (out []eventXML) {
 	for _, e := range l.Health.Events {
 		out = append(out, eventXML(e))
 	}
 	return out
 }
 
-func statusFields() world.Fields[live] {
-	none := func(live) []string { return nil }
-	status := func(check Check) func(live) []string {
-		return world.One(func(l live) string { return summaryOf(l, check).Status })
+func statusFields() world.Fields[Live] {
+	none := func(Live) []string { return nil }
+	status := func(check Check) func(Live) []string {
+		return world.One(func(l Live) string { return summaryOf(l, check).Status })
 	}
-	reachability := func(check Check) func(live) []string {
-		return func(l live) (out []string) {
+	reachability := func(check Check) func(Live) []string {
+		return func(l Live) (out []string) {
 			for _, d := range summaryOf(l, check).Details {
 				out = append(out, d.Status)
 			}
 			return out
 		}
 	}
-	event := func(what func(scheduled) string) func(live) []string {
-		return func(l live) (out []string) {
+	event := func(what func(scheduled) string) func(Live) []string {
+		return func(l Live) (out []string) {
 			for _, e := range l.Health.Events {
 				out = append(out, what(e))
 			}
 			return out
 		}
 	}
-	return world.Fields[live]{
-		"attached-ebs-status.status":   world.One(func(l live) string { return volumesOf(l).Status }),
-		"availability-zone":            world.One(func(l live) string { return l.Zone.Name }),
-		"availability-zone-id":         world.One(func(l live) string { return l.Zone.ID }),
+	return world.Fields[Live]{
+		"attached-ebs-status.status":   world.One(func(l Live) string { return volumesOf(l).Status }),
+		"availability-zone":            world.One(func(l Live) string { return l.Zone.Name }),
+		"availability-zone-id":         world.One(func(l Live) string { return l.Zone.ID }),
 		"event.code":                   event(func(e scheduled) string { return e.Code }),
 		"event.description":            event(func(e scheduled) string { return e.Description }),
 		"event.instance-event-id":      event(func(e scheduled) string { return e.ID }),
 		"event.not-after":              none,
 		"event.not-before":             event(func(e scheduled) string { return e.NotBefore.Format(time.RFC3339) }),
 		"event.not-before-deadline":    none,
-		"instance-state-code":          world.One(func(l live) string { return strconv.Itoa(stateCodes[l.state]) }),
-		"instance-state-name":          world.One(func(l live) string { return string(l.state) }),
+		"instance-state-code":          world.One(func(l Live) string { return strconv.Itoa(stateCodes[l.State]) }),
+		"instance-state-name":          world.One(func(l Live) string { return string(l.State) }),
 		"instance-status.status":       status(InstanceCheck),
 		"instance-status.reachability": reachability(InstanceCheck),
-		"operator.managed":             world.One(func(live) string { return "false" }),
+		"operator.managed":             world.One(func(Live) string { return "false" }),
 		"system-status.status":         status(SystemCheck),
 		"system-status.reachability":   reachability(SystemCheck),
 	}.Lacking("application-status.status", "operator.principal")
@@ -172,17 +172,17 @@ type changesXML struct {
 // terminateInstances ends all that are named, or none when one of them is not
 // known. Ending what has ended is no error.
 func terminateInstances(c *call) (any, error) {
-	return changeInstances(c, func(live) error { return nil }, func(id string) { c.server.Market().Terminate(id, "Client.UserInitiatedShutdown") })
+	return changeInstances(c, func(Live) error { return nil }, func(id string) { c.server.Market().Terminate(id, "Client.UserInitiatedShutdown") })
 }
 
 // stopInstances stops all that are named, or none. Spot instances of fleets come of requests that
 // are made once, and end rather than stop.
 func stopInstances(c *call) (any, error) {
-	return changeInstances(c, func(l live) error {
+	return changeInstances(c, func(l Live) error {
 		switch {
 		case l.SpotRequest != "":
 			return wire.Errorf("UnsupportedOperation", "You can't stop the Spot Instance '%s' because it is associated with a one-time Spot Instance request. You can only stop Spot Instances associated with persistent Spot Instance requests.", l.ID)
-		case !slices.Contains([]market.State{market.Running, market.Stopping, market.Stopped}, l.state):
+		case !slices.Contains([]market.State{market.Running, market.Stopping, market.Stopped}, l.State):
 			return wire.Errorf("IncorrectInstanceState", "This instance '%s' is not in a state from which it can be stopped.", l.ID)
 		}
 		return nil
@@ -190,7 +190,7 @@ func stopInstances(c *call) (any, error) {
 }
 
 // changeInstances does one thing to all that are named, once none of them may not be changed so.
-func changeInstances(c *call, may func(live) error, do func(id string)) (any, error) {
+func changeInstances(c *call, may func(Live) error, do func(id string)) (any, error) {
 	ids := c.Params.Strings("InstanceId")
 	if len(ids) == 0 {
 		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter InstanceId")
@@ -215,17 +215,17 @@ func changeInstances(c *call, may func(live) error, do func(id string)) (any, er
 		do(l.ID)
 		m, _ := c.server.Market().Machine(l.ID)
 		now := m.At(c.server.Now()) // the change came after the call did
-		if now == market.Terminated && l.state != market.Terminated {
+		if now == market.Terminated && l.State != market.Terminated {
 			now = market.ShuttingDown // even an instance that ends at once is told to be on its way
 		}
-		answer.Changes = append(answer.Changes, changeXML{stateAnswer(now), l.ID, stateAnswer(l.state)})
+		answer.Changes = append(answer.Changes, changeXML{stateAnswer(now), l.ID, stateAnswer(l.State)})
 	}
 	return answer, nil
 }
 
 func startInstances(c *call) (any, error) {
-	return changeInstances(c, func(l live) error {
-		if !slices.Contains([]market.State{market.Stopped, market.Running, market.Pending}, l.state) {
+	return changeInstances(c, func(l Live) error {
+		if !slices.Contains([]market.State{market.Stopped, market.Running, market.Pending}, l.State) {
 			return wire.Errorf("IncorrectInstanceState", "The instance '%s' is not in a state from which it can be started.", l.ID)
 		}
 		return nil

@@ -1,4 +1,4 @@
-package emulator
+package instance
 
 import (
 	"slices"
@@ -28,15 +28,15 @@ type spotStatusXML struct {
 }
 
 // spotStatus is how the request of an instance stands.
-func spotStatus(l live, now time.Time) (state string, status spotStatusXML) {
-	taken := l.machine.Reason == "Server.SpotInstanceTermination"
-	switch over := l.state == market.ShuttingDown || l.state == market.Terminated; {
+func spotStatus(l Live, now time.Time) (state string, status spotStatusXML) {
+	taken := l.Machine.Reason == "Server.SpotInstanceTermination"
+	switch over := l.State == market.ShuttingDown || l.State == market.Terminated; {
 	case over && taken:
-		return "closed", spotStatusXML{"instance-terminated-no-capacity", "Your Spot instance was terminated because there is no Spot capacity available that matches your request.", l.machine.EndsAt}
+		return "closed", spotStatusXML{"instance-terminated-no-capacity", "Your Spot instance was terminated because there is no Spot capacity available that matches your request.", l.Machine.EndsAt}
 	case over:
-		return "closed", spotStatusXML{"instance-terminated-by-user", "Spot Instance terminated due to user-initiated termination.", l.machine.EndsAt}
-	case taken && !l.machine.WarnedAt.After(now):
-		return "active", spotStatusXML{"marked-for-termination", "Your Spot instance is marked for termination.", l.machine.WarnedAt}
+		return "closed", spotStatusXML{"instance-terminated-by-user", "Spot Instance terminated due to user-initiated termination.", l.Machine.EndsAt}
+	case taken && !l.Machine.WarnedAt.After(now):
+		return "active", spotStatusXML{"marked-for-termination", "Your Spot instance is marked for termination.", l.Machine.WarnedAt}
 	}
 	return "active", spotStatusXML{"fulfilled", "Your spot request is fulfilled.", l.LaunchedAt}
 }
@@ -61,7 +61,7 @@ func launchedFields(behind map[string]instanceXML) world.Fields[spotRequestXML] 
 func describeSpotInstanceRequests(c *call) (any, error) {
 	var all []spotRequestXML
 	behind := map[string]instanceXML{} // the instance of each request
-	for _, l := range c.server.visible(c.At) {
+	for _, l := range c.server.Seen(c.At) {
 		if !l.Spot {
 			continue
 		}

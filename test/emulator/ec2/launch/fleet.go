@@ -1,4 +1,4 @@
-package emulator
+package launch
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/instance"
+	"github.com/daemok/daemok/test/emulator/ec2/reservation"
 	"github.com/daemok/daemok/test/emulator/ec2/template"
 	"github.com/daemok/daemok/test/emulator/wire"
 	"github.com/daemok/daemok/test/emulator/world"
@@ -102,11 +104,11 @@ func createFleet(c *call) (any, error) {
 		return nil, err
 	}
 	return world.Once(c.Call, func() (fleetXML, error) {
-		choices, err := c.server.fleetChoices(c, r)
+		choices, err := fleets{c.server}.choices(c, r)
 		if err != nil {
 			return fleetXML{}, err
 		}
-		return c.server.launchFleet(c, r, choices), nil
+		return fleets{c.server}.launchAll(c, r, choices), nil
 	})
 }
 
@@ -156,11 +158,11 @@ const launchesReserved = "reserved-capacity"
 func (r fleetRequest) offers(market string) bool {
 	switch {
 	case market == "":
-		return r.launches != reservationBlock
+		return r.launches != reservation.ReservationBlock
 	case r.launches == launchesReserved:
 		return len(r.reserved) == 0 || slices.Contains(r.reserved, market)
 	}
-	return market == reservationBlock && r.launches == reservationBlock
+	return market == reservation.ReservationBlock && r.launches == reservation.ReservationBlock
 }
 
 func (r fleetRequest) check(p *wire.Node) error {
@@ -177,7 +179,7 @@ func (r fleetRequest) check(p *wire.Node) error {
 		return wire.Errorf("InvalidTargetCapacitySpecification", "TotalTargetCapacity of an instant fleet must not exceed %d", fleetTargetMax)
 	case overrides > fleetOverridesMax:
 		return wire.Errorf("InvalidFleetConfiguration", "A fleet must not have more than %d overrides, got %d", fleetOverridesMax, overrides)
-	case !slices.Contains([]string{"on-demand", "spot", reservationBlock, launchesReserved}, r.launches):
+	case !slices.Contains([]string{"on-demand", "spot", reservation.ReservationBlock, launchesReserved}, r.launches):
 		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for DefaultTargetCapacityType", r.launches)
 	case p.Has("ReservedCapacityOptions") && r.launches != launchesReserved:
 		return wire.Errorf("InvalidParameterCombination", "ReservedCapacityOptions needs a DefaultTargetCapacityType of reserved-capacity")
@@ -198,9 +200,12 @@ func (r fleetRequest) check(p *wire.Node) error {
 	return nil
 }
 
-// fleetChoices resolves every override. What EC2 refuses per override becomes
+// fleets makes fleets of what it launches.
+type fleets struct{ *Launcher }
+
+// choices resolves every override. What EC2 refuses per override becomes
 // part of the answer; a missing template is the request's own fault.
-func (s *Server) fleetChoices(c *call, r fleetRequest) ([]fleetChoice, error) {
+func (s fleets) choices(c *call, r fleetRequest) ([]fleetChoice, error) {
 	var choices []fleetChoice
 	for _, config := range r.configs {
 		spec := config.At("LaunchTemplateSpecification")
@@ -213,7 +218,7 @@ func (s *Server) fleetChoices(c *call, r fleetRequest) ([]fleetChoice, error) {
 			overrides = []*wire.Node{nil}
 		}
 		for _, o := range overrides {
-			choice, err := s.fleetChoice(c, r, t, v, o)
+			choice, err := s.choice(c, r, t, v, o)
 			if err != nil {
 				return nil, err
 			}
@@ -223,7 +228,7 @@ func (s *Server) fleetChoices(c *call, r fleetRequest) ([]fleetChoice, error) {
 	return choices, nil
 }
 
-func (s *Server) fleetChoice(c *call, r fleetRequest, t *template.Template, v template.TemplateVersion, o *wire.Node) (fleetChoice, error) {
+func (s fleets) choice(c *call, r fleetRequest, t *template.Template, v template.TemplateVersion, o *wire.Node) (fleetChoice, error) {
 	over, err := template.ReadLaunchData(o)
 	if err != nil {
 		return fleetChoice{}, err
@@ -253,8 +258,8 @@ func (s *Server) fleetChoice(c *call, r fleetRequest, t *template.Template, v te
 	return choice, nil
 }
 
-// launchFleet walks the choices in the strategy's order until the target is met.
-func (s *Server) launchFleet(c *call, r fleetRequest, choices []fleetChoice) fleetXML {
+// launchAll walks the choices in the strategy's order until the target is met.
+func (s fleets) launchAll(c *call, r fleetRequest, choices []fleetChoice) fleetXML {
 	answer := fleetXML{ID: s.NewID("fleet")}
 	f := &fleet{ID: answer.ID, CreatedAt: c.At, Tags: world.TagsFor(r.tags, "fleet")}
 	s.Fleets[f.ID] = f
@@ -299,7 +304,7 @@ func share(r fleetRequest, left, pools int) int {
 }
 
 // reachable is how many instances all choices together could give.
-func (s *Server) reachable(choices []fleetChoice) int {
+func (s fleets) reachable(choices []fleetChoice) int {
 	total := 0
 	counted := map[market.Pool]bool{}
 	for _, choice := range choices {
@@ -312,7 +317,7 @@ func (s *Server) reachable(choices []fleetChoice) int {
 	return total
 }
 
-func (s *Server) shortages(r fleetRequest, choices []fleetChoice) []fleetError {
+func (s fleets) shortages(r fleetRequest, choices []fleetChoice) []fleetError {
 	var all []fleetError
 	for _, choice := range choices {
 		_, why := s.available(choice.launch)
@@ -321,7 +326,7 @@ func (s *Server) shortages(r fleetRequest, choices []fleetChoice) []fleetError {
 	return all
 }
 
-func launched(choice fleetChoice, made []*instance) fleetLaunched {
+func launched(choice fleetChoice, made []*instance.Instance) fleetLaunched {
 	b := fleetLaunched{
 		Zone: choice.subnet.Zone.Name, ZoneID: choice.subnet.Zone.ID, Type: choice.kind.Name, Echo: choice.echo,
 		Lifecycle: fleetLifecycle(choice), SubnetID: choice.subnet.ID,
@@ -349,7 +354,7 @@ func fleetLifecycle(choice fleetChoice) string {
 
 // allocate orders the choices that can be launched by the fleet's strategy.
 // Ties go by type, zone and subnet, so that equal requests give equal fleets.
-func (s *Server) allocate(r fleetRequest, choices []fleetChoice, now time.Time) []fleetChoice {
+func (s fleets) allocate(r fleetRequest, choices []fleetChoice, now time.Time) []fleetChoice {
 	type ranked struct {
 		fleetChoice
 		first, second float64
@@ -377,7 +382,7 @@ func (s *Server) allocate(r fleetRequest, choices []fleetChoice, now time.Time) 
 const riskSteps = 5
 
 // rank gives a launch's place under a strategy; lower is better.
-func (s *Server) rank(strategy string, l launch, now time.Time) (first, second float64) {
+func (s fleets) rank(strategy string, l launch, now time.Time) (first, second float64) {
 	price := s.Market().PriceUSD(l.pool(), now)
 	risk := 0.0
 	if price > 0 {

@@ -1,8 +1,9 @@
-package emulator
+package reservation
 
 import (
 	"time"
 
+	"github.com/daemok/daemok/test/emulator/ec2/instance"
 	"github.com/daemok/daemok/test/emulator/world"
 )
 
@@ -33,12 +34,12 @@ type capacityReservationXML struct {
 	Total         int              `xml:"totalInstanceCount"`
 }
 
-func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.Time) capacityReservationXML {
+func (s *Ledger) reservationAnswer(r *Reservation, all []instance.Live, now time.Time) capacityReservationXML {
 	x := capacityReservationXML{
 		Zone: r.Zone.Name, ZoneID: r.Zone.ID, Available: s.shownFree(r, all, now), ID: r.ID, CreatedAt: world.ImageTime(r.CreatedAt), EndKind: "unlimited",
-		ARN:      s.reservationARN(r),
+		ARN:      s.ReservationARN(r),
 		Criteria: r.Criteria, Platform: "Linux/UNIX", Type: r.Type, OwnerID: r.Owner, Kind: r.Kind, StartsAt: world.ImageTime(r.StartsAt),
-		State: r.state(now), Tags: r.Tags, Tenancy: r.tenancy(), Total: r.Total,
+		State: r.State(now), Tags: r.Tags, Tenancy: r.tenancy(), Total: r.Total,
 	}
 	if !r.EndsAt.IsZero() {
 		x.EndsAt, x.EndKind = world.ImageTime(r.EndsAt), "limited"
@@ -58,17 +59,17 @@ func (s *Server) reservationAnswer(r *capacityReservation, all []live, now time.
 }
 
 func describeCapacityReservations(c *call) (any, error) {
-	st, all := c.server, c.server.instances(c.At)
-	chosen, err := world.ChosenByID(c.Params.Strings("CapacityReservationId"), st.sortedReservations(), func(r *capacityReservation) string { return r.ID },
+	st, all := c.server, c.server.Remembered(c.At)
+	chosen, err := world.ChosenByID(c.Params.Strings("CapacityReservationId"), st.SortedReservations(), func(r *Reservation) string { return r.ID },
 		"InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist")
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := world.List[*capacityReservation]{
+	page, next, err := world.List[*Reservation]{
 		Fields: st.reservationFields(c.At),
-		Tags:   func(r *capacityReservation) world.Tags { return r.Tags.Searchable(c.At) },
+		Tags:   func(r *Reservation) world.Tags { return r.Tags.Searchable(c.At) },
 		Limits: world.PageLimits{1, 1000, 1000},
-		Key:    func(r *capacityReservation) string { return r.ID },
+		Key:    func(r *Reservation) string { return r.ID },
 	}.Page(c.Call, chosen)
 	if err != nil {
 		return nil, err
@@ -84,26 +85,26 @@ func describeCapacityReservations(c *call) (any, error) {
 	return answer, nil
 }
 
-func (s *Server) reservationFields(now time.Time) world.Fields[*capacityReservation] {
-	return world.Fields[*capacityReservation]{
-		"availability-zone":    world.One(func(r *capacityReservation) string { return r.Zone.Name }),
-		"availability-zone-id": world.One(func(r *capacityReservation) string { return r.Zone.ID }),
-		"end-date-type": world.One(func(r *capacityReservation) string {
+func (s *Ledger) reservationFields(now time.Time) world.Fields[*Reservation] {
+	return world.Fields[*Reservation]{
+		"availability-zone":    world.One(func(r *Reservation) string { return r.Zone.Name }),
+		"availability-zone-id": world.One(func(r *Reservation) string { return r.Zone.ID }),
+		"end-date-type": world.One(func(r *Reservation) string {
 			return map[bool]string{true: "unlimited", false: "limited"}[r.EndsAt.IsZero()]
 		}),
-		"instance-match-criteria": world.One(func(r *capacityReservation) string { return r.Criteria }),
-		"instance-platform":       world.One(func(*capacityReservation) string { return "Linux/UNIX" }),
-		"instance-type":           world.One(func(r *capacityReservation) string { return r.Type }),
-		"owner-id":                world.One(func(r *capacityReservation) string { return r.Owner }),
-		"placement-group-arn":     func(r *capacityReservation) []string { return world.UnlessEmpty(s.placementARN(r)) },
-		"start-date":              world.One(func(r *capacityReservation) string { return world.ImageTime(r.StartsAt) }),
-		"end-date": func(r *capacityReservation) []string {
+		"instance-match-criteria": world.One(func(r *Reservation) string { return r.Criteria }),
+		"instance-platform":       world.One(func(*Reservation) string { return "Linux/UNIX" }),
+		"instance-type":           world.One(func(r *Reservation) string { return r.Type }),
+		"owner-id":                world.One(func(r *Reservation) string { return r.Owner }),
+		"placement-group-arn":     func(r *Reservation) []string { return world.UnlessEmpty(s.placementARN(r)) },
+		"start-date":              world.One(func(r *Reservation) string { return world.ImageTime(r.StartsAt) }),
+		"end-date": func(r *Reservation) []string {
 			if r.EndsAt.IsZero() {
 				return nil
 			}
 			return []string{world.ImageTime(r.EndsAt)}
 		},
-		"state":   world.One(func(r *capacityReservation) string { return r.state(now) }),
-		"tenancy": world.One((*capacityReservation).tenancy),
+		"state":   world.One(func(r *Reservation) string { return r.State(now) }),
+		"tenancy": world.One((*Reservation).tenancy),
 	}.Lacking("outpost-arn")
 }
