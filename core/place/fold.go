@@ -114,11 +114,7 @@ func (fo *folder) elsewhere(x scheduling.Stay, launch int, takes func(*schedulin
 // occupy takes room for the pod on the target.
 func (fo *folder) occupy(s *scheduling.Target, x scheduling.Stay) {
 	fo.run.Keep(s)
-	if _, first := s.Guests.Within(fo.run.Dims, s.Free, x.Group); first != nil {
-		amount.Take(s.Free, first, 1)
-	}
-	amount.Take(s.Free, x.Group.Need, 1)
-	s.Guests.Add(x.Group.PodClass, x.Level, 1)
+	s.Take(fo.run.Dims, x.Group, x.Level, 1)
 }
 
 // foldOne gives the instance up if its pods can be elsewhere within all rules, and all other pods keep their places.
@@ -129,7 +125,7 @@ func (fo *folder) foldOne(launch int) bool {
 	before, moves := fo.run.trial(), map[int]*scheduling.Target{}
 	from := fo.run.Board.Spot(fo.run.Provisioner.Launched[launch].Place)
 	fo.run.Provisioner.Launched[launch].Gone = true
-	fo.run.UseBoard(fo.run.replays.outset())
+	fo.run.Board = fo.run.replays.outset()
 	lost, late := fo.run.replays.reseatBy(func(i int) bool {
 		x := &fo.run.Placed[i]
 		if x.On != plan.OnLaunch || x.Launch != launch {
@@ -211,6 +207,6 @@ func (t *trial) undo(r *Run) {
 	for i, place := range t.places {
 		r.Targets[i].Place = place
 	}
-	r.UseBoard(t.board)
+	r.Board = t.board
 	r.Provisioner.Launched = t.launched
 }

@@ -151,9 +151,10 @@ type parts struct {
 // NewRun prepares a run that finds places for the pods in the snapshot. Nothing is placed yet.
 func NewRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *Run {
 	r := &Run{
-		Places:   &scheduling.Places{Dims: amount.Of(pods), Waiting: groupByShape(pods), Board: topology.NewBoard(), Held: map[string]bool{}},
+		Places:   &scheduling.Places{State: newState(amount.Of(pods), o), Waiting: groupByShape(pods), Held: map[string]bool{}},
 		snapshot: s, options: o, pods: len(pods), spot: &spotPods{},
 	}
+	r.Board = topology.NewBoard()
 	r.scheduler.Index.Sets = map[string][]*demand.OfferingSet{}
 	ready := o.readyFor(s)
 	pools := ready.ForPools()
@@ -174,7 +175,7 @@ func NewRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *Run {
 	}
 	slices.SortStableFunc(r.Candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
 	r.connect()
-	r.Provisioner = provisioning.New(r.problem(), r.Values)
+	r.Provisioner = provisioning.New(r.problem())
 	r.Provisioner.Reserved.Count(s)
 	r.classes = podClasses{board: r.Board, options: &r.options, known: map[string]*demand.PodClass{}}
 	r.recordAvoided()
@@ -195,13 +196,16 @@ func wanted(p *feasibility.Pool, pods []cluster.Pod) bool {
 	})
 }
 
+// newState is the state before anything is placed, without a board.
+func newState(d amount.Dims, o Options) *demand.State {
+	return &demand.State{
+		Demand: &demand.Demand{Failed: map[demand.Request]bool{}}, Dims: d, Effort: &effort.Count{Most: o.Steps},
+		Values: &supply.Valuation{Daemons: map[*cluster.Shape]*topology.Rules{}, LimitCost: o.LimitCost, LeastInterrupted: o.LeastInterrupted},
+	}
+}
+
 // connect joins the parts to the run, and prepares them for the first round.
 func (r *Run) connect() {
-	r.Effort = &effort.Count{Most: r.options.Steps}
-	r.Demand = &demand.Demand{Failed: map[demand.Request]bool{}}
-	r.Values = &supply.Valuation{
-		Daemons: map[*cluster.Shape]*topology.Rules{}, LimitCost: r.options.LimitCost, LeastInterrupted: r.options.LeastInterrupted,
-	}
 	r.scheduler.Connect(r.Places, r.options.Variants)
 	r.replays.run, r.intake.run, r.folds.run, r.rescues.run = r, r, r, r
 	r.joining.run, r.diagnosis.run, r.spread.run, r.proof.run = r, r, r, r
@@ -211,16 +215,17 @@ func (r *Run) connect() {
 func (r *Run) Next(asked *scheduling.Asked, twins *provisioning.Twins, leaving []int) *Run {
 	out := &Run{
 		Places: &scheduling.Places{
-			Dims: r.Dims, Targets: r.Targets, FirstLaunch: r.FirstLaunch, Candidates: r.Candidates, Held: map[string]bool{}, Asked: asked,
+			State: newState(r.Dims, r.options), Targets: r.Targets, FirstLaunch: r.FirstLaunch, Held: map[string]bool{}, Asked: asked,
 		},
 		snapshot: r.snapshot, options: r.options, leaving: leaving, spot: r.spot,
 	}
+	out.Candidates = r.Candidates
 	out.scheduler.Index.Sets, out.intake.here = r.scheduler.Index.Sets, r.intake.here
 	out.classes.known = map[string]*demand.PodClass{}
 	out.connect()
 	p := out.problem()
 	p.Twins = twins
-	out.Provisioner = r.Provisioner.Next(p, out.Values)
+	out.Provisioner = r.Provisioner.Next(p)
 	return out
 }
 
@@ -248,13 +253,9 @@ func (r *Run) Running(s *cluster.Shape) *topology.Rules { return r.intake.here[s
 // problem is what the provisioner is given.
 func (r *Run) problem() provisioning.Problem {
 	return provisioning.Problem{
-		Demand: r.Demand, Candidates: r.Candidates, Board: r.Board, Dims: r.Dims, Effort: r.Effort,
-		MinValues: r.options.MinValues, Packer: r.options.Packer, EvenHosts: r.options.EvenHosts,
+		State: r.State, MinValues: r.options.MinValues, Packer: r.options.Packer, EvenHosts: r.options.EvenHosts,
 	}
 }
-
-// UseBoard makes this the board on which pods are counted.
-func (r *Run) UseBoard(board *topology.Board) { r.Board, r.Provisioner.Board = board, board }
 
 func (r *Run) stillWaiting() int {
 	n := 0

@@ -37,7 +37,7 @@ func (re *replayer) all() {
 		re.run.Placed, re.evicted = stay, true
 		re.unseat(lost)
 	}
-	re.run.UseBoard(board)
+	re.run.Board = board
 }
 
 // outset returns a board with every instance of the plan, before any waiting pod has its place.

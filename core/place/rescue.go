@@ -148,7 +148,7 @@ func (rs *rescuer) orderAlone(g *demand.Group, lv *demand.Level, c remedy) bool 
 	rs.run.Provisioner.Launched[last].Place = place
 	rs.run.placeLaunched(last)
 	board.Put(lv.Rules, place, 1, false)
-	rs.run.UseBoard(board)
+	rs.run.Board = board
 	rs.run.Hold(g.PodClass)
 	rs.run.addLaunchTargets()
 	if s := rs.run.Targets[len(rs.run.Targets)-1]; s.Admitted(lv, len(rs.run.Targets)) && !rs.run.Used(g.PodClass) {

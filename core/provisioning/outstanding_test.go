@@ -14,7 +14,7 @@ import (
 func TestWhatIsOutstandingIsTheSumOfAllGroups(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		pr := &Provisioner{Problem: Problem{Demand: &demand.Demand{}, Dims: amount.Of(nil)}}
+		pr := &Provisioner{Problem: Problem{State: &demand.State{Demand: &demand.Demand{}, Dims: amount.Of(nil)}}}
 		for at := range 1 + r.IntN(6) {
 			g := &demand.Group{At: at, Need: make([]int64, pr.Dims.Len())}
 			g.Need[amount.CPU], g.Need[amount.Memory] = int64(r.IntN(9)), int64(r.IntN(9))

@@ -7,10 +7,8 @@ import (
 
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/demand"
-	"github.com/daemok/daemok/core/effort"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/supply"
-	"github.com/daemok/daemok/core/topology"
 )
 
 // Provisioner chooses instances for the pods that find no room on nodes: its demand.
@@ -34,26 +32,22 @@ type Provisioner struct {
 
 // Problem is what a provisioner is given.
 type Problem struct {
-	*demand.Demand
-	Candidates []*supply.Candidate // heaviest pool first
-	Board      *topology.Board
-	Dims       amount.Dims
-	Effort     *effort.Count
-	Twins      *Twins // nil unless it is a question, see core/removal
-	MinValues  MinValues
-	Packer     Packer
-	EvenHosts  bool
+	*demand.State
+	Twins     *Twins // nil unless it is a question, see core/removal
+	MinValues MinValues
+	Packer    Packer
+	EvenHosts bool
 }
 
 // New returns a provisioner that has launched nothing.
-func New(p Problem, v *supply.Valuation) *Provisioner {
+func New(p Problem) *Provisioner {
 	pr := &Provisioner{Problem: p}
 	pr.Affinities = affinities{pr: pr, torn: map[*demand.Group]*demand.Colocation{}}
 	pr.tournament = tournament{pr: pr, tried: map[[3]int64]bool{}, scratch: supply.Load{Sum: make([]int64, p.Dims.Len())}}
-	pr.Values = worths{pr: pr, Valuation: v}
+	pr.Values = worths{pr: pr, Valuation: p.State.Values}
 	pr.queues.pr, pr.Lister.pr, pr.Reserved.pr = pr, pr, pr
 	for i, b := range p.Candidates {
-		b.At, b.Valuation = i, v
+		b.At, b.Valuation = i, p.State.Values
 		pr.limited = pr.limited || b.Remaining != nil
 	}
 	pr.ForgetAsks()
@@ -61,8 +55,8 @@ func New(p Problem, v *supply.Valuation) *Provisioner {
 }
 
 // Next returns a provisioner for another problem with the same pools. It reuses the memory of this one.
-func (pr *Provisioner) Next(p Problem, v *supply.Valuation) *Provisioner {
-	out := New(p, v)
+func (pr *Provisioner) Next(p Problem) *Provisioner {
+	out := New(p)
 	out.tournament, out.filler, out.Affinities.Gatherer = pr.tournament, pr.filler.emptied(), pr.Affinities.Gatherer
 	out.tournament.pr = out
 	return out

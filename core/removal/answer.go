@@ -113,7 +113,7 @@ func (d *evaluator) lookFrom(r *place.Run, preferences func(*cluster.Shape) dema
 		g.PodClass.Groups = append(g.PodClass.Groups, g)
 	}
 	view := d.known.Board.View(rules)
-	r.UseBoard(view.Board)
+	r.Board = view.Board
 	r.Values.Counted = !view.Empty()
 	r.Values.Labels = view.Looked()
 	for _, g := range r.Waiting {

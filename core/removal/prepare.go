@@ -3,7 +3,6 @@ package removal
 import (
 	"slices"
 
-	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
@@ -148,11 +147,7 @@ func (d *evaluator) bind(r *place.Run, p *plan.Placement, places map[string]int)
 	d.hold(p.Pod.Shape, 1)
 	if p.On == plan.OnNode {
 		target := d.byName[p.Target]
-		if _, first := target.Guests.Within(r.Dims, target.Free, &demand.Group{PodClass: k.PodClass, Need: k.need}); first != nil {
-			amount.Take(target.Free, first, 1)
-		}
-		amount.Take(target.Free, k.need, 1)
-		target.Guests.Add(k.PodClass, k.Required(), 1)
+		target.Take(r.Dims, &demand.Group{PodClass: k.PodClass, Need: k.need}, k.Required(), 1)
 		d.filled = append(d.filled, target)
 		place, known = target.Place, true
 	}

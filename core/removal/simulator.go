@@ -32,8 +32,8 @@ type Taken struct {
 	Placements []plan.Placement
 }
 
-// New returns a simulator, which is prepared at the first question. Waiting pods without a place in taken are ignored, and of the options the
-// Packer and the Variants.
+// New returns a simulator, which is prepared at the first question. Waiting pods without a place in taken are ignored,
+// and of the options the Packer and the Variants.
 //
 // Cost: about that of Place for one pod of each shape that runs, once for each
 // processor that asks.

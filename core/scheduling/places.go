@@ -3,25 +3,17 @@ package scheduling
 import (
 	"slices"
 
-	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/demand"
-	"github.com/daemok/daemok/core/effort"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
 // Places says which pods have a place where, and what is free. The scheduler shares it with core/place, which checks
 // and changes the answer.
 type Places struct {
-	Board       *topology.Board
-	Dims        amount.Dims
-	Effort      *effort.Count
-	Values      *supply.Valuation
-	Candidates  []*supply.Candidate // heaviest pool first
-	Demand      *demand.Demand
+	*demand.State
 	Waiting     []*demand.Group // one for each shape, in the order of placing
 	Targets     []*Target       // nodes, then instances being launched
 	FirstLaunch int             // position of the first target that is an instance of this plan
@@ -74,13 +66,8 @@ func (p *Places) RoomOn(s *Target, g *demand.Group, lv *demand.Level) int64 {
 // Sit places the next n pods of the group on the target.
 func (p *Places) Sit(s *Target, g *demand.Group, lv *demand.Level, n int64) {
 	p.Keep(s)
-	_, first := s.Guests.Within(p.Dims, s.Free, g)
-	if first != nil {
-		amount.Take(s.Free, first, 1)
-	}
-	amount.Take(s.Free, g.Need, n)
+	s.Take(p.Dims, g, lv, n)
 	g.Rides -= n
-	s.Guests.Add(g.PodClass, lv, n)
 	if p.Values.Counted {
 		p.Board.Put(lv.Rules, s.Place, n, false)
 	}

@@ -313,3 +313,12 @@ func (sc *Scheduler) honour(s *Target, g *demand.Group, key [2]string) bool {
 	sc.Sit(s, g, lv, 1)
 	return true
 }
+
+// Take takes room for n pods of the group, placed on the level.
+func (s *Target) Take(d amount.Dims, g *demand.Group, lv *demand.Level, n int64) {
+	if _, first := s.Guests.Within(d, s.Free, g); first != nil {
+		amount.Take(s.Free, first, 1)
+	}
+	amount.Take(s.Free, g.Need, n)
+	s.Guests.Add(g.PodClass, lv, n)
+}
