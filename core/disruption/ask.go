@@ -14,7 +14,7 @@ func (x *Search) homes(c *candidate) (*place.Result, keeps) {
 	q := removal.Question{Leave: []int{c.at}, Below: removal.Any, Open: x.lasting()}
 	answer := x.ask(q)
 	if len(answer.Launches) > 0 {
-		if q.Preferences = x.worthwhile(q, c); q.Preferences != nil {
+		if q.Preferences = x.economy.worthwhile(q, c); q.Preferences != nil {
 			answer = x.ask(q)
 		}
 	}

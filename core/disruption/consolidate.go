@@ -44,7 +44,7 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 		if by, why := x.mayNotConsolidate(c); why != "" {
 			x.keepBy(c, c.saving(), by, why)
 		} else if c.mayConsolidate() {
-			c.ratio, c.expensive = float64(nodeCost(c))/disruptionCost(c), x.expensive(c)
+			c.ratio, c.expensive = float64(nodeCost(c))/disruptionCost(c), x.economy.expensive(c)
 			out.left = append(out.left, c)
 		}
 	}
@@ -96,7 +96,7 @@ func (x *Search) mayNotConsolidate(c *candidate) (by plan.KeptBy, why string) {
 	case c.unpriced() != "":
 		return plan.KeptByFinding, c.unpriced()
 	}
-	return plan.KeptByRule, cmp.Or(x.leaderless(c, false), c.hindrance(x.snapshot, x.pdbs, plan.Underutilized))
+	return plan.KeptByRule, cmp.Or(x.safety.leaderless(c, false), c.hindrance(x.snapshot, x.pdbs, plan.Underutilized))
 }
 
 const onClock = "15:04:05 MST"
@@ -169,10 +169,10 @@ func (x *consolidator) barred(c *candidate) (by plan.KeptBy, why string) {
 	if why = x.budgets.closed(c, plan.Underutilized); why != "" {
 		return plan.KeptByBudget, why
 	}
-	if why = cmp.Or(x.leaderless(c, false), x.failsJob(c)); why != "" {
+	if why = cmp.Or(x.safety.leaderless(c, false), x.safety.failsJob(c)); why != "" {
 		return plan.KeptByRule, why
 	}
-	return plan.KeptByFinding, x.unworthy(c, "at most ", nodeCost(c)) // not even if its pods cost nothing elsewhere
+	return plan.KeptByFinding, x.economy.unworthy(c, "at most ", nodeCost(c)) // not even if its pods cost nothing elsewhere
 }
 
 // remove lets the node go if its pods have room on others, or if a cheaper instance holds them where its pool undersells
@@ -181,7 +181,7 @@ func (x *consolidator) remove(c *candidate) (why string) {
 	q := removal.Question{Leave: []int{c.at}, Open: x.open}
 	answer := x.ask(q)
 	if no(answer) {
-		if q.Preferences = x.worthwhile(q, c); q.Preferences != nil {
+		if q.Preferences = x.economy.worthwhile(q, c); q.Preferences != nil {
 			answer = x.ask(q)
 		}
 	}
@@ -208,15 +208,15 @@ func (x *consolidator) replace(c *candidate) (why string) {
 // accept lets the node go as the answer says; why says what is in the way; empty: it goes.
 func (x *consolidator) accept(c *candidate, a *place.Result, preferences keeps) (why string) {
 	saves := savings(c, a)
-	if why = cmp.Or(x.unworthy(c, "", saves), x.spotForSpot(c, a)); why != "" {
+	if why = cmp.Or(x.economy.unworthy(c, "", saves), x.economy.spotForSpot(c, a)); why != "" {
 		return why
 	}
-	if why = cmp.Or(x.trim(c, a, saves), x.neverDrains(c, a)); why != "" {
+	if why = cmp.Or(x.economy.trim(c, a, saves), x.safety.neverDrains(c, a)); why != "" {
 		return why
 	}
 	x.let(c, plan.Underutilized, reported(c, a), a)
-	x.Moves[len(x.Moves)-1].Payback = x.paysBackIn(c, saves)
-	x.setAside(c, preferences)
+	x.Moves[len(x.Moves)-1].Payback = x.economy.paysBackIn(c, saves)
+	x.economy.setAside(c, preferences)
 	return ""
 }
 

@@ -47,16 +47,28 @@ type Search struct {
 	simulator *removal.Simulator // nil: only nodes without pods go
 	pdbs      PDBs
 	budgets   *budgets
-	gone      map[int]bool             // nodes that go with a move
-	untold    []int                    // of these, those that the simulator does not know yet
-	kept      map[int]bool             // nodes that Kept reports
-	takes     map[string]bool          // nodes that pods of those that go are to run on
-	tasks     []task                   // what is left to do, in order
-	launches  int                      // of all moves, for their names
-	last      bitset.Set               // nodes that are not about to go themselves; nil: not examined yet
-	wholes    map[cluster.PoolID]whole // nil: not examined yet
-	evicted   map[job]int              // pods of Jobs that are evicted; nil: not examined yet
-	reserved  *bool                    // a pool can have what is reserved; nil: not examined yet
+	gone      map[int]bool    // nodes that go with a move
+	untold    []int           // of these, those that the simulator does not know yet
+	kept      map[int]bool    // nodes that Kept reports
+	takes     map[string]bool // nodes that pods of those that go are to run on
+	tasks     []task          // what is left to do, in order
+	launches  int             // of all moves, for their names
+	last      bitset.Set      // nodes that are not about to go themselves; nil: not examined yet
+	economy   economy
+	safety    safety
+}
+
+// economy says what is saved if nodes go, and whether that is worth the disruption, and preferences of pods.
+type economy struct {
+	*Search
+	wholes   map[cluster.PoolID]whole // nil: not examined yet
+	reserved *bool                    // a pool can have what is reserved; nil: not examined yet
+}
+
+// safety says which pods keep nodes although they have room elsewhere.
+type safety struct {
+	*Search
+	evicted map[job]int // pods of Jobs that are evicted; nil: not examined yet
 }
 
 // task is one step of a search; more says that it is to be repeated.
@@ -71,6 +83,7 @@ func New(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulat
 func begin(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulator, o Options, known *Found) *Search {
 	x := &Search{snapshot: s, options: o, needed: needed, simulator: simulator, pdbs: PDBsOf(s.PDBs), budgets: budgetsOf(s),
 		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}}
+	x.economy.Search, x.safety.Search = x, x
 	all := candidates(s)
 	x.tasks = []task{x.emptiness(all)}
 	if simulator != nil {
@@ -161,7 +174,7 @@ func (x *Search) let(c *candidate, reason plan.RemovalReason, note string, with 
 	}
 	x.budgets.use(c)
 	x.gone[c.at] = true
-	countAll(x.failing(), c.Node)
+	countAll(x.safety.failing(), c.Node)
 	move := plan.Move{Saves: nodeCost(c), Removals: []plan.Removal{{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.copies()}}}
 	if with == nil {
 		x.untold = append(x.untold, c.at)

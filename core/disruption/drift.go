@@ -61,7 +61,7 @@ func (x *Search) inTurns(all []*candidate, due func(*candidate) (since time.Time
 // mayBeReplaced reports whether nothing is in the way of removing the node gracefully, places for
 // its pods aside; what is, it records.
 func (x *Search) mayBeReplaced(c *candidate, reason plan.RemovalReason) bool {
-	if why := cmp.Or(x.leaderless(c, true), c.hindrance(x.snapshot, x.pdbs, reason)); why != "" {
+	if why := cmp.Or(x.safety.leaderless(c, true), c.hindrance(x.snapshot, x.pdbs, reason)); why != "" {
 		x.keepBy(c, reason, plan.KeptByRule, why)
 		return false
 	}
@@ -83,14 +83,14 @@ func (x *Search) replaceDrifted(c *candidate) {
 	answer, preferences := x.homes(c)
 	stall := ""
 	if !no(answer) && !c.HasGrace {
-		stall = x.neverDrains(c, answer)
+		stall = x.safety.neverDrains(c, answer)
 	}
 	switch {
 	case stall != "":
 		x.keepBy(c, plan.Drifted, plan.KeptByRule, stall)
 	case !no(answer):
 		x.let(c, plan.Drifted, c.Drifted, answer)
-		x.setAside(c, preferences)
+		x.economy.setAside(c, preferences)
 	case c.pool.Policy.DeleteFirst && !turnsOver(x.current().Snapshot(), c.Pool) && x.limitsForbid(c):
 		x.let(c, plan.Drifted, c.Drifted+"; it goes before its replacement comes, since limits do not allow both", nil)
 	case !c.pool.Policy.DeleteFirst && x.limitsForbid(c):

@@ -72,7 +72,7 @@ const inAnyEvent = "; it goes at its age in any event"
 
 // neverEvicted says which PodDisruptionBudget never lets the drain of the node end, so
 // that a replacement would stand idle beside it; empty: none does, or pods are given a term.
-func (x *Search) neverEvicted(c *candidate) string {
+func (x *safety) neverEvicted(c *candidate) string {
 	if c.HasGrace {
 		return ""
 	}
@@ -94,12 +94,12 @@ func (x *Search) expire(c *candidate) {
 		x.keepBy(c, plan.Expired, plan.KeptByTime, c.Rests)
 		return
 	}
-	if why := x.leaderless(c, true); why != "" && !past {
+	if why := x.safety.leaderless(c, true); why != "" && !past {
 		x.keepBy(c, plan.Expired, plan.KeptByRule, why)
 		return
 	}
 	note := fmt.Sprintf("it may live for %s", c.ExpiresAt.Sub(c.CreatedAt))
-	if why := x.neverEvicted(c); why != "" && !past {
+	if why := x.safety.neverEvicted(c); why != "" && !past {
 		x.keepBy(c, plan.Expired, plan.KeptByRule, why+inAnyEvent)
 		return
 	} else if why != "" {
@@ -118,7 +118,7 @@ func (x *Search) expire(c *candidate) {
 	answer, preferences := x.homes(c)
 	stall := ""
 	if !no(answer) && !c.HasGrace {
-		stall = x.neverDrains(c, answer)
+		stall = x.safety.neverDrains(c, answer)
 	}
 	switch {
 	case stall != "" && !past:
@@ -128,7 +128,7 @@ func (x *Search) expire(c *candidate) {
 			note += "; " + stall
 		}
 		x.let(c, plan.Expired, note, answer)
-		x.setAside(c, preferences)
+		x.economy.setAside(c, preferences)
 	case past:
 		x.let(c, plan.Expired, note+"; no place was found for its pods: "+why(answer), nil)
 	default:

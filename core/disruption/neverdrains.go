@@ -15,7 +15,7 @@ import (
 // PodDisruptionBudget lets only so many go at a time, and where these are to run they may not while
 // others are left on the node, which rules of kube-scheduler count until its last pod is gone;
 // empty: it would end. Rules about hosts are examined, each workload by itself.
-func (x *Search) neverDrains(c *candidate, a *place.Result) string {
+func (x *safety) neverDrains(c *candidate, a *place.Result) string {
 	groups := map[*cluster.Shape][]cluster.Pod{}
 	for _, p := range c.moving {
 		if p.Evictable() && len(p.Shape.Spread)+len(p.Shape.Neighbours) > 0 && p.PDBs != "" && !strings.Contains(p.PDBs, ",") {
@@ -50,7 +50,7 @@ func wayOut(rule string) string {
 }
 
 // stalled names the rule by which the pods of one shape do not all get away.
-func (x *Search) stalled(c *candidate, pods []cluster.Pod, most int64, a *place.Result) string {
+func (x *safety) stalled(c *candidate, pods []cluster.Pod, most int64, a *place.Result) string {
 	shape := pods[0].Shape
 	for i := range shape.Spread {
 		s := &shape.Spread[i]
@@ -91,7 +91,7 @@ type refuge struct {
 
 // exodus begins with all pods on the node, and with the places that the plan has
 // in mind; any other node that is open and has room is one as well.
-func (x *Search) exodus(c *candidate, pods []cluster.Pod, most int64, a *place.Result, chosen cluster.Selector) *exodus {
+func (x *safety) exodus(c *candidate, pods []cluster.Pod, most int64, a *place.Result, chosen cluster.Selector) *exodus {
 	e := &exodus{left: len(pods), most: int(most)}
 	meant := map[[2]string]*refuge{}
 	for _, p := range a.Placements {

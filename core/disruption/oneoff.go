@@ -48,7 +48,7 @@ func jobOf(p *cluster.Pod) job { return job{p.Namespace, p.Owner} }
 
 // failing counts, by Job, the pods that are evicted as things are: those of nodes that
 // are being deleted, and of moves of this search.
-func (x *Search) failing() map[job]int {
+func (x *safety) failing() map[job]int {
 	if x.evicted == nil {
 		x.evicted = map[job]int{}
 		for i := range x.snapshot.Nodes {
@@ -83,7 +83,7 @@ func fails(pods []cluster.Pod, failing map[job]int) string {
 }
 
 // failsJob says which Job fails if the node goes beside what goes already; empty: none.
-func (x *Search) failsJob(c *candidate) string {
+func (x *safety) failsJob(c *candidate) string {
 	together := map[job]int{}
 	countAll(together, c.Node)
 	for of := range together {

@@ -17,7 +17,7 @@ type keeps = func(*cluster.Shape) demand.Preferences
 // where no plan would launch instances for them either: then the pods need not be better off
 // elsewhere. A preference that holds is held, whatever was paid for it, so that nothing is launched
 // for a preference and terminated. It is nil where none is left out.
-func (x *Search) worthwhile(q removal.Question, c *candidate) keeps {
+func (x *economy) worthwhile(q removal.Question, c *candidate) keeps {
 	broken := map[string]bool{}
 	for _, p := range c.moving {
 		if demand.Crowded(c.Node, p) {
@@ -44,7 +44,7 @@ func (x *Search) worthwhile(q removal.Question, c *candidate) keeps {
 }
 
 // setAside records with the last move which preferences of pods of its node did not count.
-func (x *Search) setAside(c *candidate, preferences keeps) {
+func (x *economy) setAside(c *candidate, preferences keeps) {
 	if preferences == nil {
 		return
 	}

@@ -41,10 +41,10 @@ func (x *Search) renew(c *candidate) {
 		x.keep(c, plan.Expired, "no place for its pods: "+why(answer))
 		return
 	}
-	if stall := x.neverDrains(c, answer); stall != "" && !c.HasGrace {
+	if stall := x.safety.neverDrains(c, answer); stall != "" && !c.HasGrace {
 		x.keepBy(c, plan.Expired, plan.KeptByRule, stall)
 		return
 	}
 	x.let(c, plan.Expired, note, answer)
-	x.setAside(c, preferences)
+	x.economy.setAside(c, preferences)
 }

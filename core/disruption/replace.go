@@ -24,23 +24,23 @@ const (
 
 // replacement asks for cheaper instances that hold all pods of the node; why says why there are none.
 func (x *consolidator) replacement(c *candidate) (a *place.Result, why string) {
-	if !x.replaceable(c) {
+	if !x.economy.replaceable(c) {
 		return nil, noSpotForSpot
 	}
-	share := x.share(c)
+	share := x.economy.share(c)
 	cost := nodeCost(c)
 	q := removal.Question{Leave: []int{c.at}, Open: bitset.New(len(x.snapshot.Nodes)), Preferences: c.preferences, Below: cost - max(1, quantity.MicroUSDPerHour(float64(cost)*share))}
 	if x.current().Hopeless(c.at, q.Below) {
-		return nil, x.tooExpensive(c, share)
+		return nil, x.economy.tooExpensive(c, share)
 	}
 	if a = x.ask(q); no(a) {
-		return nil, x.tooExpensive(c, share)
+		return nil, x.economy.tooExpensive(c, share)
 	}
 	return a, ""
 }
 
 // tooExpensive says that nothing saves the share.
-func (x *Search) tooExpensive(c *candidate, share float64) string {
+func (x *economy) tooExpensive(c *candidate, share float64) string {
 	if share == 0 {
 		return "no instances for its pods are cheaper"
 	}
@@ -52,7 +52,7 @@ func (x *Search) tooExpensive(c *candidate, share float64) string {
 }
 
 // share is which part of what the node costs an instance in its place must save. What its user asks for counts alone.
-func (x *Search) share(c *candidate) float64 {
+func (x *economy) share(c *candidate) float64 {
 	switch p := x.payback(c); {
 	case p.Off:
 		return 0
@@ -65,7 +65,7 @@ func (x *Search) share(c *candidate) float64 {
 }
 
 // expensive reports whether its own pool undersells the node.
-func (x *Search) expensive(c *candidate) bool { return x.replaceable(c) && undersells(c.pool, c) }
+func (x *economy) expensive(c *candidate) bool { return x.replaceable(c) && undersells(c.pool, c) }
 
 // undersells reports whether the pool may launch an instance now that has no less cpu and memory than the node, and costs
 // so much less that the node is to be replaced.
@@ -98,7 +98,7 @@ func allows(r constraint.Requirements, labels constraint.Labels) bool {
 
 // replaceable reports whether instances that are paid for by the hour may be launched in place of the node, or what is
 // reserved.
-func (x *Search) replaceable(c *candidate) bool {
+func (x *economy) replaceable(c *candidate) bool {
 	return c.option() != cluster.Spot || x.options.SpotToSpot || x.hasReserved()
 }
 
@@ -107,7 +107,7 @@ const noSpotForSpot = "spot instances may not replace spot instances"
 
 // spotForSpot says why the instances of an answer may not be launched: what is reserved, and paid for already, takes the
 // place of any.
-func (x *Search) spotForSpot(c *candidate, a *place.Result) string {
+func (x *economy) spotForSpot(c *candidate, a *place.Result) string {
 	paidFor := !slices.ContainsFunc(a.Launches, func(l plan.Launch) bool { return l.Choice.Option != cluster.Reserved })
 	if paidFor || c.option() != cluster.Spot || x.options.SpotToSpot {
 		return ""
@@ -116,7 +116,7 @@ func (x *Search) spotForSpot(c *candidate, a *place.Result) string {
 }
 
 // hasReserved reports whether a pool can have an instance that is reserved.
-func (x *Search) hasReserved() bool {
+func (x *economy) hasReserved() bool {
 	if x.reserved == nil {
 		x.reserved = new(slices.ContainsFunc(x.snapshot.Pools, offersReserved))
 	}

@@ -6,7 +6,7 @@ import "github.com/daemok/daemok/core/cluster"
 // would be left to act; empty: it may, or none is on it. The node of the only
 // replica is no reason to keep what goes in any event: no other could ever take
 // over.
-func (x *Search) leaderless(c *candidate, inAnyEvent bool) string {
+func (x *safety) leaderless(c *candidate, inAnyEvent bool) string {
 	switch {
 	case c.Controller == cluster.NoReplica || x.standby(c):
 		return ""
@@ -19,7 +19,7 @@ func (x *Search) leaderless(c *candidate, inAnyEvent bool) string {
 }
 
 // standby reports whether a replica of the controller stays when the node goes.
-func (x *Search) standby(c *candidate) bool {
+func (x *safety) standby(c *candidate) bool {
 	for i := range x.snapshot.Nodes {
 		if n := &x.snapshot.Nodes[i]; n.Controller != cluster.NoReplica && !n.Deleting && i != c.at && !x.gone[i] {
 			return true

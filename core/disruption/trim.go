@@ -20,7 +20,7 @@ const spotKinds = 15
 // trim leaves of what the launches of a move may become only what is still worth
 // the move: the cloud may choose any of it. It says why the move is none where too
 // little is left.
-func (x *Search) trim(c *candidate, a *place.Result, saves quantity.MicroUSDPerHour) string {
+func (x *economy) trim(c *candidate, a *place.Result, saves quantity.MicroUSDPerHour) string {
 	// What is saved may be eaten up by more expensive instance types down to half of it.
 	slack := saves / 2 / quantity.MicroUSDPerHour(max(1, len(a.Launches)))
 	for i := range a.Launches {

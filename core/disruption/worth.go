@@ -11,7 +11,7 @@ import (
 
 // payback is what a move of the node must save: what its pool asks for and, where it says nothing, what the controller is
 // set to.
-func (x *Search) payback(c *candidate) cluster.Payback {
+func (x *economy) payback(c *candidate) cluster.Payback {
 	if said := c.pool.Policy.Payback; said != (cluster.Payback{}) {
 		return said
 	}
@@ -23,7 +23,7 @@ const paysBackWithin = 24 * time.Hour
 
 // unworthy says why letting the node go is not worth it where so much an hour is saved, with "at most " before that where
 // no more is known; empty: it is. Moving pods costs nothing unless the pool's owner says what it does.
-func (x *Search) unworthy(c *candidate, atMost string, saves quantity.MicroUSDPerHour) string {
+func (x *economy) unworthy(c *candidate, atMost string, saves quantity.MicroUSDPerHour) string {
 	switch {
 	case saves <= 0:
 		return "nothing is saved"
@@ -35,7 +35,7 @@ func (x *Search) unworthy(c *candidate, atMost string, saves quantity.MicroUSDPe
 }
 
 // paysBackIn is how long it takes to save what moving the pods of the node costs.
-func (x *Search) paysBackIn(c *candidate, saves quantity.MicroUSDPerHour) time.Duration {
+func (x *economy) paysBackIn(c *candidate, saves quantity.MicroUSDPerHour) time.Duration {
 	return time.Duration(float64(movingCost(c, x.payback(c)) / (float64(saves) / 1e6) * float64(time.Hour)))
 }
 
@@ -81,7 +81,7 @@ func disruptionCost(c *candidate) float64 {
 const balance = 2
 
 // unbalanced says why a pool whose policy is Balanced refuses the move; empty: it does not.
-func (x *Search) unbalanced(c *candidate, saves quantity.MicroUSDPerHour) string {
+func (x *economy) unbalanced(c *candidate, saves quantity.MicroUSDPerHour) string {
 	if c.pool.Policy.Consolidate != cluster.Balanced {
 		return ""
 	}
@@ -100,7 +100,7 @@ func (x *Search) unbalanced(c *candidate, saves quantity.MicroUSDPerHour) string
 // them all.
 type whole struct{ price, disturbed float64 }
 
-func (x *Search) wholeOf(pool cluster.PoolID) whole {
+func (x *economy) wholeOf(pool cluster.PoolID) whole {
 	if x.wholes == nil {
 		x.wholes = map[cluster.PoolID]whole{}
 		for _, c := range candidates(x.snapshot) {

@@ -35,9 +35,12 @@ type origin struct {
 	option    int
 }
 
+// batcher launches the instances that a packer chooses.
+type batcher struct{ *Provisioner }
+
 // launchTogether lets the packer choose instances for the pods of each tier of pools, the heaviest first, and of each
 // part of it apart.
-func (pr *Provisioner) launchTogether() {
+func (pr batcher) launchTogether() {
 	if pr.Packer == nil {
 		return
 	}
@@ -53,7 +56,7 @@ func (pr *Provisioner) launchTogether() {
 			return g.Home != tier || g.Left() == 0 || !pr.distinguishable(g)
 		})
 		extras := pr.extrasBeside(groups)
-		for _, p := range partsOf(pr, tier, groups) {
+		for _, p := range partsOf(pr.Provisioner, tier, groups) {
 			if l := pr.batchOf(p); len(l.Offerings) > 0 && !pr.Effort.Spent(0) {
 				pr.launchBatch(l, extras)
 			}
@@ -116,7 +119,7 @@ func poolsOf(pr *Provisioner, tier int, g *demand.Group) bitset.Set {
 }
 
 // batchOf lists the groups of a part, and the offerings of its pools.
-func (pr *Provisioner) batchOf(p part) *batch {
+func (pr batcher) batchOf(p part) *batch {
 	out := &batch{groups: p.groups}
 	for _, g := range p.groups {
 		out.Groups = append(out.Groups, pr.batchGroup(g))
@@ -125,10 +128,10 @@ func (pr *Provisioner) batchOf(p part) *batch {
 	out.recordAsked()
 	for _, b := range pr.Candidates {
 		if p.pools.Has(b.At) {
-			out.addPool(pr, b)
+			out.addPool(pr.Provisioner, b)
 		}
 	}
-	out.open(pr)
+	out.open(pr.Provisioner)
 	return out
 }
 
@@ -138,7 +141,7 @@ func (pr *Provisioner) distinguishable(g *demand.Group) bool {
 	return !pr.Board.NearOnHost(g.Level.Rules) && len(g.PodClass.Shared) == 0
 }
 
-func (pr *Provisioner) batchGroup(g *demand.Group) pack.Group {
+func (pr batcher) batchGroup(g *demand.Group) pack.Group {
 	kinds, caps := pr.Board.OnHost(g.Level.Rules)
 	out := pack.Group{Need: g.Need, Count: g.Left(), Kinds: slices.Clone(kinds)}
 	for _, c := range caps {
@@ -331,7 +334,7 @@ func (l *batch) limit(b *supply.Candidate) func(kind int) []pack.Take {
 
 // launchBatch launches the instances that the packer chooses: first those from a capacity reservation, so that no
 // others use it up; then the most expensive first. Pods that a rule keeps off an instance wait for the next one.
-func (pr *Provisioner) launchBatch(l *batch, extras []int64) {
+func (pr batcher) launchBatch(l *batch, extras []int64) {
 	instances := pr.Packer.Pack(l.Batch)
 	slices.SortStableFunc(instances, func(a, b pack.Instance) int {
 		return cmp.Or(cmp.Compare(demand.Rank(!l.plenty(a)), demand.Rank(!l.plenty(b))), cmp.Compare(l.Offerings[b.Offering].Cost, l.Offerings[a.Offering].Cost))
@@ -352,7 +355,7 @@ func (l *batch) plenty(m pack.Instance) bool {
 
 // extrasBeside returns how many pods of each group may fill gaps on instances for the groups: those that are left,
 // without these groups, which have instances of their own; nil where there are none.
-func (pr *Provisioner) extrasBeside(groups []*demand.Group) []int64 {
+func (pr batcher) extrasBeside(groups []*demand.Group) []int64 {
 	left := slices.Clone(pr.outstanding.left)
 	for _, g := range groups {
 		left[g.At] = 0
@@ -364,7 +367,7 @@ func (pr *Provisioner) extrasBeside(groups []*demand.Group) []int64 {
 }
 
 // launchInstance launches one instance of the batch and takes the extras that fit.
-func (pr *Provisioner) launchInstance(l *batch, m pack.Instance, extras []int64) {
+func (pr batcher) launchInstance(l *batch, m pack.Instance, extras []int64) {
 	b := l.from[m.Offering].candidate
 	filled := supply.Load{Sum: make([]int64, pr.Dims.Len())}
 	filled.Reset(l.from[m.Offering].option)
@@ -373,7 +376,7 @@ func (pr *Provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 		filled.Modest = b.Options[filled.Option].Kind + 1
 	}
 	f := &pr.filler
-	f.start(pr, b, &filled, pr.outstanding.left, nil)
+	f.start(pr.Provisioner, b, &filled, pr.outstanding.left, nil)
 	if whole, ok := b.WholeCPU(b.Options[filled.Option].Kind); ok {
 		f.room[amount.CPU] = whole
 	}
@@ -401,7 +404,7 @@ func (pr *Provisioner) launchInstance(l *batch, m pack.Instance, extras []int64)
 
 // ride adds the extras that fit to a load, as far as minValues allow it. It adds none where a spot instance would no
 // longer leave enough instance types open.
-func (pr *Provisioner) ride(b *supply.Candidate, own supply.Load, extras []int64) supply.Load {
+func (pr batcher) ride(b *supply.Candidate, own supply.Load, extras []int64) supply.Load {
 	full := own.Clone()
 	pr.fill(b, &full, extras, nil)
 	out, why := pr.Lister.KeepMinValues(b, full, Errand{g: pr.Groups[own.Parts[0].Group]})
@@ -417,7 +420,7 @@ func (pr *Provisioner) ride(b *supply.Candidate, own supply.Load, extras []int64
 }
 
 // leavesEnough reports whether an instance for the load leaves enough instance types open.
-func (pr *Provisioner) leavesEnough(b *supply.Candidate, l *supply.Load) bool {
+func (pr batcher) leavesEnough(b *supply.Candidate, l *supply.Load) bool {
 	first := b.FirstHolding(l)
 	return first >= 0 && b.LeavesOpen(b.Together(l), first, l.Sum)
 }

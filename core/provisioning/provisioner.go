@@ -86,7 +86,7 @@ func (pr *Provisioner) LaunchAll() {
 	pr.queues.sort()
 	if pr.Packer != nil {
 		pr.launchOneByOne(func(g *demand.Group) bool { return !pr.distinguishable(g) })
-		pr.launchTogether()
+		batcher{pr}.launchTogether()
 	}
 	pr.launchOneByOne(func(*demand.Group) bool { return true })
 }

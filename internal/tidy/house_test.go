@@ -51,10 +51,8 @@ var manyMethods = Ratchet{
 		"controller/class.Reconciler":       50,
 		"controller/planner.Recorder":       35,
 		"controller/termination.Reconciler": 50,
-		"core/disruption.Search":            55,
 		"core/feasibility.Pool":             65,
 		"core/pack.solver":                  60,
-		"core/provisioning.Provisioner":     35,
 
 		"core/topology.Board":        85,
 		"kube/apply.Applier":         65,
