@@ -1,7 +1,6 @@
 package supply
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 
@@ -66,16 +65,26 @@ func (b *obtainable) asModest(kind, than int) bool {
 // CommonRoom returns the room that enough of the instance types have in common: those with room for the greatest
 // share of the sum. The result enough is false where too few have room for one pod.
 func (b *instances) CommonRoom(kinds []int, sum, pod []int64) (room []int64, enough bool) {
-	kinds = slices.DeleteFunc(kinds, func(k int) bool { return !amount.Fits(b.Free[k], pod) })
-	if len(kinds) < flexible {
+	best, parts := make([]int, 0, flexible+1), make([]float64, 0, flexible+1) // by falling share
+	for _, k := range kinds {
+		if !amount.Fits(b.Free[k], pod) {
+			continue
+		}
+		part := amount.Share(b.Free[k], sum)
+		if len(best) == flexible && part <= parts[flexible-1] {
+			continue
+		}
+		at := len(best)
+		for at > 0 && parts[at-1] < part {
+			at--
+		}
+		best, parts = slices.Insert(best, at, k), slices.Insert(parts, at, part)
+		best, parts = best[:min(len(best), flexible)], parts[:min(len(parts), flexible)]
+	}
+	if len(best) < flexible {
 		return nil, false
 	}
-	parts := make(map[int]float64, len(kinds))
-	for _, k := range kinds {
-		parts[k] = amount.Share(b.Free[k], sum)
-	}
-	slices.SortStableFunc(kinds, func(x, y int) int { return cmp.Compare(parts[y], parts[x]) })
-	return b.leastFree(kinds[:flexible]), true
+	return b.leastFree(best), true
 }
 
 // ManyKinds reports whether enough instance types of the options count for flexibility if this one is launched
