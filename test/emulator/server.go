@@ -9,6 +9,9 @@
 // credentials and for access keys that Enforce names: for these the policies of their role decide.
 // Temporary credentials are issued as AWS issues them to pods: see SetIssuerKeys and PodIdentityAgent.
 // The emulator runs no instances: a caller that follows Watch may boot something for them.
+//
+// Each service is a package of its own, and so is each part of EC2: with its state, its actions, and small interfaces to what it uses
+// of the others. All share package world. The server composes them and passes each call to the action that answers it.
 package emulator
 
 import (

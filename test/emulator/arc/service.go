@@ -1,4 +1,4 @@
-// Package arc is the emulated Application Recovery Controller: zonal shifts of the cluster.
+// Package arc emulates the Application Recovery Controller: zonal shifts of the cluster.
 package arc
 
 import (

@@ -1,4 +1,4 @@
-// Package autoscaling is the emulated Auto Scaling: groups on record, which launch nothing.
+// Package autoscaling emulates Auto Scaling: groups on record, which launch nothing.
 package autoscaling
 
 import (

@@ -1,4 +1,4 @@
-// Package eks is the emulated EKS with one cluster: its version, access entries, Pod Identity, and node groups on record.
+// Package eks emulates EKS with one cluster: its version, access entries, Pod Identity, and node groups on record.
 package eks
 
 import (

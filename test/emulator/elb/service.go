@@ -1,4 +1,4 @@
-// Package elb is the emulated Elastic Load Balancing: target groups and the health of their targets.
+// Package elb emulates Elastic Load Balancing: target groups and the health of their targets.
 package elb
 
 import (

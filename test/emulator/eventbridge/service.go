@@ -1,4 +1,4 @@
-// Package eventbridge is the emulated EventBridge: the default bus, its rules, and their targets as far as these are queues.
+// Package eventbridge emulates EventBridge: the default bus, its rules, and their targets as far as these are queues.
 //
 // Patterns may ask for values, prefixes and existence; others are refused.
 package eventbridge

@@ -20,7 +20,7 @@ type Injector struct {
 	faultDraws uint64 // of faults by chance
 }
 
-// New is the service as the getting-started guides leave it.
+// New makes faults possible, and none yet.
 func New(w *world.World) *Injector {
 	return &Injector{World: w, denied: map[string]bool{}, refusals: map[market.Pool]refusal{}}
 }

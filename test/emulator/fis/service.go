@@ -1,4 +1,4 @@
-// Package fis is the emulated Fault Injection Service: experiments that interrupt spot instances.
+// Package fis emulates the Fault Injection Service: experiments that interrupt spot instances.
 package fis
 
 import (

@@ -1,4 +1,4 @@
-// Package iam is the emulated Identity and Access Management: roles, instance profiles, policies and OIDC providers.
+// Package iam emulates Identity and Access Management: roles, instance profiles, policies and OIDC providers.
 package iam
 
 import (

@@ -140,28 +140,28 @@ func (c Claims) ServiceAccount() (namespace, name string) {
 	return namespace, name
 }
 
-// token is a token as it was sent, with claims that none has verified.
-type token struct {
+// Token is a token as it was sent, with claims that none has verified.
+type Token struct {
 	signed *jwt.JSONWebToken
 	Claims Claims
 }
 
 // ReadToken takes a token apart; it fails with errNoToken.
-func ReadToken(text string) (token, error) {
+func ReadToken(text string) (Token, error) {
 	signed, err := jwt.ParseSigned(text, tokenAlgorithms)
 	if err != nil {
-		return token{}, errNoToken
+		return Token{}, errNoToken
 	}
-	t := token{signed: signed}
+	t := Token{signed: signed}
 	if err := signed.UnsafeClaimsWithoutVerification(&t.Claims); err != nil {
-		return token{}, errNoToken
+		return Token{}, errNoToken
 	}
 	return t, nil
 }
 
 // Verify fails with errNoKey or errUnsigned unless a key of the issuer has signed the token. Of issuers
 // but the cluster's no key is known.
-func (t token) Verify(issuer string, keys jose.JSONWebKeySet) error {
+func (t Token) Verify(issuer string, keys jose.JSONWebKeySet) error {
 	found := keys.Keys
 	if id := t.signed.Headers[0].KeyID; id != "" {
 		found = keys.Key(id)

@@ -1,4 +1,4 @@
-// Package pricing is the emulated price list of instances on demand.
+// Package pricing emulates the price list of on-demand instances.
 package pricing
 
 import (

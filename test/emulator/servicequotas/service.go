@@ -1,4 +1,4 @@
-// Package servicequotas is the emulated Service Quotas: those of EC2 that limit vCPUs.
+// Package servicequotas emulates Service Quotas: those of EC2 that limit vCPUs.
 package servicequotas
 
 import (

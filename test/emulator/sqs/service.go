@@ -1,4 +1,4 @@
-// Package sqs is the emulated Simple Queue Service, in its JSON protocol and the older one of forms.
+// Package sqs emulates the Simple Queue Service, in its JSON protocol and the older one of forms.
 package sqs
 
 import (

@@ -1,4 +1,4 @@
-// Package ssm is the emulated Parameter Store: public parameters of images, and those of the account.
+// Package ssm emulates the Parameter Store: public parameters of images, and those of the account.
 package ssm
 
 import (

@@ -1,4 +1,4 @@
-// Package sts is the emulated Security Token Service: who calls, and credentials of roles.
+// Package sts emulates the Security Token Service: who calls, and credentials of roles.
 package sts
 
 import (

@@ -34,14 +34,15 @@ type typeXML struct {
 	RootTypes  []string        `xml:"supportedRootDeviceTypes>item"`
 	Usage      []string        `xml:"supportedUsageClasses>item"`
 	Virt       []string        `xml:"supportedVirtualizationTypes>item"`
-	VCPU       vcpuXML         `xml:"vCpuInfo"`
+	VCPU       VCPUXML         `xml:"vCpuInfo"`
 }
 
 type memoryXML struct {
 	MiB int64 `xml:"sizeInMiB"`
 }
 
-type vcpuXML struct {
+// VCPUXML is how EC2 shows processors.
+type VCPUXML struct {
 	Cores   int `xml:"defaultCores"`
 	Threads int `xml:"defaultThreadsPerCore"`
 	VCPUs   int `xml:"defaultVCpus"`
@@ -198,12 +199,12 @@ func virtualizations(t *ec2data.Type) []string {
 }
 
 // VCPUAnswer is how EC2 shows the processors of a type.
-func VCPUAnswer(t *ec2data.Type) vcpuXML {
+func VCPUAnswer(t *ec2data.Type) VCPUXML {
 	cores := t.Cores
 	if cores == 0 {
 		cores = max(t.VCPUs/2, 1)
 	}
-	return vcpuXML{Cores: cores, Threads: max(t.VCPUs/cores, 1), VCPUs: t.VCPUs}
+	return VCPUXML{Cores: cores, Threads: max(t.VCPUs/cores, 1), VCPUs: t.VCPUs}
 }
 
 // withoutEncryption are the families that "Requirements for Amazon EBS encryption" (user guide) leaves out of those

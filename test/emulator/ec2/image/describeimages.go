@@ -7,7 +7,8 @@ import (
 	"github.com/daemok/daemok/test/emulator/world"
 )
 
-type imageXML struct {
+// ImageXML is an image as EC2 shows it.
+type ImageXML struct {
 	Architecture string           `xml:"architecture"`
 	Devices      []imageDeviceXML `xml:"blockDeviceMapping>item"`
 	BootMode     string           `xml:"bootMode"`
@@ -80,7 +81,7 @@ func describeImages(c *call) (any, error) {
 		return nil, err
 	}
 	var answer struct {
-		Images []imageXML `xml:"imagesSet>item"`
+		Images []ImageXML `xml:"imagesSet>item"`
 		Next   string     `xml:"nextToken,omitempty"`
 	}
 	for _, i := range page {
@@ -109,8 +110,8 @@ func ownedBy(images []*Image, owners []string, self string) []*Image {
 }
 
 // ImageAnswer is how EC2 shows an image.
-func ImageAnswer(i *Image) imageXML {
-	x := imageXML{
+func ImageAnswer(i *Image) ImageXML {
+	x := ImageXML{
 		Architecture: i.Architecture, BootMode: "uefi-preferred", CreatedAt: world.ImageTime(i.CreatedAt), DeprecatedAt: deprecation(i),
 		Description: i.Description, ENA: true, Hypervisor: "xen", ID: i.ID, Location: i.location(), OwnerAlias: i.OwnerAlias,
 		OwnerID: i.OwnerID, State: "available", Type: "machine", IMDS: "v2.0", Name: i.Name,

@@ -20,10 +20,11 @@ import (
 type ReservationXML struct {
 	ID        string        `xml:"reservationId"`
 	OwnerID   string        `xml:"ownerId"`
-	Instances []instanceXML `xml:"instancesSet>item"`
+	Instances []InstanceXML `xml:"instancesSet>item"`
 }
 
-type instanceXML struct {
+// InstanceXML is an instance as EC2 shows it.
+type InstanceXML struct {
 	LaunchIndex         int                       `xml:"amiLaunchIndex"`
 	Arch                string                    `xml:"architecture"`
 	Devices             []deviceStateXML          `xml:"blockDeviceMapping>item"`
@@ -121,8 +122,8 @@ var stateCodes = map[market.State]int{
 func stateAnswer(state market.State) stateXML { return stateXML{stateCodes[state], string(state)} }
 
 // InstanceAnswers are how EC2 shows instances.
-func (s *Inventory) InstanceAnswers(all []Live) []instanceXML {
-	answers := make([]instanceXML, 0, len(all))
+func (s *Inventory) InstanceAnswers(all []Live) []InstanceXML {
+	answers := make([]InstanceXML, 0, len(all))
 	for _, l := range all {
 		answers = append(answers, s.instanceAnswer(l))
 	}
@@ -131,13 +132,13 @@ func (s *Inventory) InstanceAnswers(all []Live) []instanceXML {
 
 // instanceAnswer is the record as DescribeInstances shows it. A terminated
 // instance has lost its network and its devices.
-func (s *Inventory) instanceAnswer(l Live) instanceXML {
+func (s *Inventory) instanceAnswer(l Live) InstanceXML {
 	img, err := s.Image(l.Data.ImageID)
 	if err != nil {
 		img = &image.Image{ID: l.Data.ImageID}
 	}
 	shown := image.ImageAnswer(img)
-	x := instanceXML{
+	x := InstanceXML{
 		LaunchIndex: l.LaunchIndex, Arch: img.Architecture, ClientToken: l.ClientToken, CPU: s.cpuAnswer(l),
 		EBS: l.Data.EBSOptimized != nil && *l.Data.EBSOptimized, ENA: true, Hypervisor: "xen", ImageID: img.ID, ID: l.ID,
 		Lifecycle: l.lifecycle(), Type: l.Type, KeyName: l.Data.KeyName, LaunchedAt: l.LaunchedAt, Metadata: template.MetadataAnswer(l.Data.Metadata),

@@ -11,33 +11,33 @@ import (
 
 // shownFields are those filters of DescribeInstances that go by what its answer shows.
 func (s *Inventory) shownFields() world.Fields[Live] {
-	of := func(f func(instanceXML) string) func(Live) []string {
+	of := func(f func(InstanceXML) string) func(Live) []string {
 		return func(l Live) []string { return world.UnlessEmpty(f(s.instanceAnswer(l))) }
 	}
 	metadata := func(f func(template.MetadataOptions) string) func(Live) []string {
-		return of(func(x instanceXML) string { return f(*x.Metadata) })
+		return of(func(x InstanceXML) string { return f(*x.Metadata) })
 	}
 	return world.Fields[Live]{
-		"dns-name":                       of(func(x instanceXML) string { return x.PublicDNS }),
-		"ebs-optimized":                  of(func(x instanceXML) string { return world.BoolText(x.EBS) }),
-		"ena-support":                    of(func(x instanceXML) string { return world.BoolText(x.ENA) }),
-		"enclave-options.enabled":        of(func(x instanceXML) string { return world.BoolText(x.Enclave.Enabled) }),
-		"hibernation-options.configured": of(func(instanceXML) string { return "false" }),
-		"hypervisor":                     of(func(x instanceXML) string { return x.Hypervisor }),
-		"ip-address":                     of(func(x instanceXML) string { return x.PublicIP }),
-		"launch-index":                   of(func(x instanceXML) string { return strconv.Itoa(x.LaunchIndex) }),
-		"monitoring-state":               of(func(x instanceXML) string { return x.Monitoring.State }),
-		"operator.managed":               of(func(instanceXML) string { return "false" }),
-		"platform":                       of(func(x instanceXML) string { return x.Platform }),
-		"platform-details":               of(func(x instanceXML) string { return x.Details }),
-		"reason":                         of(func(x instanceXML) string { return x.Reason }),
-		"root-device-name":               of(func(x instanceXML) string { return x.RootDevice }),
-		"root-device-type":               of(func(x instanceXML) string { return x.RootType }),
-		"source-dest-check":              of(func(x instanceXML) string { return world.BoolText(x.Checked) }),
-		"state-reason-code":              of(func(x instanceXML) string { return x.stateReason().Code }),
-		"state-reason-message":           of(func(x instanceXML) string { return x.stateReason().Message }),
-		"usage-operation":                of(func(x instanceXML) string { return x.Usage }),
-		"virtualization-type":            of(func(x instanceXML) string { return x.Virt }),
+		"dns-name":                       of(func(x InstanceXML) string { return x.PublicDNS }),
+		"ebs-optimized":                  of(func(x InstanceXML) string { return world.BoolText(x.EBS) }),
+		"ena-support":                    of(func(x InstanceXML) string { return world.BoolText(x.ENA) }),
+		"enclave-options.enabled":        of(func(x InstanceXML) string { return world.BoolText(x.Enclave.Enabled) }),
+		"hibernation-options.configured": of(func(InstanceXML) string { return "false" }),
+		"hypervisor":                     of(func(x InstanceXML) string { return x.Hypervisor }),
+		"ip-address":                     of(func(x InstanceXML) string { return x.PublicIP }),
+		"launch-index":                   of(func(x InstanceXML) string { return strconv.Itoa(x.LaunchIndex) }),
+		"monitoring-state":               of(func(x InstanceXML) string { return x.Monitoring.State }),
+		"operator.managed":               of(func(InstanceXML) string { return "false" }),
+		"platform":                       of(func(x InstanceXML) string { return x.Platform }),
+		"platform-details":               of(func(x InstanceXML) string { return x.Details }),
+		"reason":                         of(func(x InstanceXML) string { return x.Reason }),
+		"root-device-name":               of(func(x InstanceXML) string { return x.RootDevice }),
+		"root-device-type":               of(func(x InstanceXML) string { return x.RootType }),
+		"source-dest-check":              of(func(x InstanceXML) string { return world.BoolText(x.Checked) }),
+		"state-reason-code":              of(func(x InstanceXML) string { return x.stateReason().Code }),
+		"state-reason-message":           of(func(x InstanceXML) string { return x.stateReason().Message }),
+		"usage-operation":                of(func(x InstanceXML) string { return x.Usage }),
+		"virtualization-type":            of(func(x InstanceXML) string { return x.Virt }),
 		"instance.group-name":            func(l Live) []string { return namesOf(s.instanceAnswer(l).Groups) },
 
 		"metadata-options.http-endpoint":               metadata(func(m template.MetadataOptions) string { return m.Endpoint }),
@@ -160,7 +160,7 @@ func namesOf(groups []groupRefXML) (all []string) {
 }
 
 // stateReason is why the instance is in its state; zero where there is no more to say.
-func (x instanceXML) stateReason() reasonXML {
+func (x InstanceXML) stateReason() reasonXML {
 	if x.StateReason == nil {
 		return reasonXML{}
 	}

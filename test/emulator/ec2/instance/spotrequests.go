@@ -42,25 +42,25 @@ func spotStatus(l Live, now time.Time) (state string, status spotStatusXML) {
 }
 
 // launchedFields are what requests can be filtered by of the instances behind them.
-func launchedFields(behind map[string]instanceXML) world.Fields[spotRequestXML] {
-	of := func(f func(instanceXML) string) func(spotRequestXML) []string {
+func launchedFields(behind map[string]InstanceXML) world.Fields[spotRequestXML] {
+	of := func(f func(InstanceXML) string) func(spotRequestXML) []string {
 		return func(r spotRequestXML) []string { return world.UnlessEmpty(f(behind[r.ID])) }
 	}
 	return world.Fields[spotRequestXML]{
 		"launch.group-id":               func(r spotRequestXML) []string { return idsOf(behind[r.ID].Groups) },
 		"launch.group-name":             func(r spotRequestXML) []string { return namesOf(behind[r.ID].Groups) },
-		"launch.image-id":               of(func(x instanceXML) string { return x.ImageID }),
-		"launch.instance-type":          of(func(x instanceXML) string { return x.Type }),
-		"launch.key-name":               of(func(x instanceXML) string { return x.KeyName }),
-		"launched-availability-zone-id": of(func(x instanceXML) string { return x.Placement.ZoneID }),
-		"network-interface.subnet-id":   of(func(x instanceXML) string { return x.SubnetID }),
+		"launch.image-id":               of(func(x InstanceXML) string { return x.ImageID }),
+		"launch.instance-type":          of(func(x InstanceXML) string { return x.Type }),
+		"launch.key-name":               of(func(x InstanceXML) string { return x.KeyName }),
+		"launched-availability-zone-id": of(func(x InstanceXML) string { return x.Placement.ZoneID }),
+		"network-interface.subnet-id":   of(func(x InstanceXML) string { return x.SubnetID }),
 	}
 }
 
 // describeSpotInstanceRequests shows the request behind each spot instance that is remembered.
 func describeSpotInstanceRequests(c *call) (any, error) {
 	var all []spotRequestXML
-	behind := map[string]instanceXML{} // the instance of each request
+	behind := map[string]InstanceXML{} // the instance of each request
 	for _, l := range c.server.Seen(c.At) {
 		if !l.Spot {
 			continue

@@ -63,7 +63,8 @@ func (s *Layout) LimitPlacement(id string, room int) {
 	}
 }
 
-type placementGroupXML struct {
+// GroupXML is a placement group as EC2 shows it.
+type GroupXML struct {
 	ARN         string     `xml:"groupArn"`
 	ID          string     `xml:"groupId"`
 	Name        string     `xml:"groupName"`
@@ -75,8 +76,8 @@ type placementGroupXML struct {
 }
 
 // PlacementAnswer is how EC2 shows a placement group.
-func (s *Layout) PlacementAnswer(g *Group) placementGroupXML {
-	x := placementGroupXML{
+func (s *Layout) PlacementAnswer(g *Group) GroupXML {
+	x := GroupXML{
 		ARN: s.Settings.ARN("ec2", s.Settings.Region, "placement-group/"+g.Name), ID: g.ID, Name: g.Name, Partitions: g.Partitions,
 		State: "available", Strategy: g.Strategy, Tags: g.Tags,
 	}
@@ -116,7 +117,7 @@ func createPlacementGroup(c *call) (any, error) {
 	}
 	st.addPlacement(g)
 	return struct {
-		Group placementGroupXML `xml:"placementGroup"`
+		Group GroupXML `xml:"placementGroup"`
 	}{st.PlacementAnswer(g)}, nil
 }
 
@@ -155,7 +156,7 @@ func describePlacementGroups(c *call) (any, error) {
 		return nil, err
 	}
 	var answer struct {
-		Groups []placementGroupXML `xml:"placementGroupSet>item"`
+		Groups []GroupXML `xml:"placementGroupSet>item"`
 	}
 	for _, g := range chosen {
 		answer.Groups = append(answer.Groups, st.PlacementAnswer(g))

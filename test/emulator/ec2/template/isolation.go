@@ -19,15 +19,15 @@ func readEnclave(n *wire.Node) *EnclaveOptions {
 	return &EnclaveOptions{Enabled: n.Bool("Enabled")}
 }
 
-// cpuFeature is what the options of a launch say of a feature that not all processors have.
-type cpuFeature struct{ Parameter, Feature, Value string }
+// CPUFeature is what the options of a launch say of a feature that not all processors have.
+type CPUFeature struct{ Parameter, Feature, Value string }
 
 // Features are those that there are options for; c may be nil.
-func (c *CPUOptions) Features() []cpuFeature {
+func (c *CPUOptions) Features() []CPUFeature {
 	if c == nil {
 		return nil
 	}
-	return []cpuFeature{{"amdSevSnp", ec2data.FeatureSEVSNP, c.SEVSNP}, {"nestedVirtualization", ec2data.FeatureNested, c.Nested}}
+	return []CPUFeature{{"amdSevSnp", ec2data.FeatureSEVSNP, c.SEVSNP}, {"nestedVirtualization", ec2data.FeatureNested, c.Nested}}
 }
 
 // check refuses what is no word for a feature; c may be nil.
