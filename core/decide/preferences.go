@@ -65,7 +65,7 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 	if effort.Pack > 0 {
 		trial.Packer = pack.New(effort.Pack/weighEffort, place.Pods(s))
 	}
-	o.Preferences, dropped = p.weigh(s, place.Waiting(s), func(preferences func(*cluster.Shape) demand.Preferences) place.Result {
+	o.Preferences, dropped = p.weigh(s, place.Waiting(s), func(preferences demand.Counting) place.Result {
 		trial.Preferences = preferences
 		out := place.Place(s, trial)
 		steps += out.Steps
@@ -74,19 +74,18 @@ func (p Policy) options(s *cluster.Snapshot, effort Effort) (o place.Options, dr
 	return o, dropped, steps
 }
 
-// weigh reports this, and the preferences that are not.
-func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) demand.Preferences) place.Result) (func(*cluster.Shape) demand.Preferences, []plan.Dropped) {
+// weigh reports which preferences are worth what they cost, and those that are not.
+func (p Policy) weigh(s *cluster.Snapshot, pods []cluster.Pod, solve func(demand.Counting) place.Result) (demand.Counting, []plan.Dropped) {
 	if !slices.ContainsFunc(pods, func(p cluster.Pod) bool { return len(demand.PreferencesOf(p.Shape)) > 0 }) {
-		return nil, nil
+		return demand.Counting{}, nil
 	}
 	w := newWeighing(s, pods, cmp.Or(p.PreferenceWorth, Worth), solve)
 	best := w.best()
 	return w.preferences(best), w.dropped(best)
 }
 
-// Worthwhile reports which preferences of the pods are worth what they cost, by shape; nil: all. It
-// asks several times where they find places.
-func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(func(*cluster.Shape) demand.Preferences) place.Result) func(*cluster.Shape) demand.Preferences {
+// Worthwhile reports which preferences of the pods are worth what they cost. It asks several times where they find places.
+func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(demand.Counting) place.Result) demand.Counting {
 	preferences, _ := p.weigh(s, pods, solve)
 	return preferences
 }
@@ -95,7 +94,7 @@ func (p Policy) Worthwhile(s *cluster.Snapshot, pods []cluster.Pod, solve func(f
 func (p Policy) asking() place.Options {
 	o := place.Options{MinValues: p.MinValues}
 	if p.Preferences == Ignore {
-		o.Preferences = func(*cluster.Shape) demand.Preferences { return demand.NoPreferences }
+		o.Preferences = demand.Counting{Usual: demand.NoPreferences}
 	}
 	return o
 }

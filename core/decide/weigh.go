@@ -18,8 +18,8 @@ import (
 // dropped come to the least together.
 type weighing struct {
 	s       *cluster.Snapshot
-	solve   func(preferences func(*cluster.Shape) demand.Preferences) place.Result // seeks places for the pods
-	worth   float64                                                                // of a preference, as a share of what its pods cost
+	solve   func(preferences demand.Counting) place.Result // seeks places for the pods
+	worth   float64                                        // of a preference, as a share of what its pods cost
 	dims    amount.Dims
 	wishers []*wisher
 	at      map[string]int // position of a wisher by the rules of its pods
@@ -47,7 +47,7 @@ type share struct {
 
 func (p share) all() float64 { return p.paid + p.room }
 
-func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve func(func(*cluster.Shape) demand.Preferences) place.Result) *weighing {
+func newWeighing(s *cluster.Snapshot, pods []cluster.Pod, worth float64, solve func(demand.Counting) place.Result) *weighing {
 	w := &weighing{s: s, solve: solve, worth: worth, at: map[string]int{}}
 	texts := map[*cluster.Shape]string{}
 	for _, p := range pods {
@@ -110,17 +110,16 @@ func (w *weighing) tryAll(keeps []demand.Preferences) *trial {
 	return t
 }
 
-// preferences reports which preferences count in a trial, by shape; nil: all.
-func (w *weighing) preferences(t *trial) func(*cluster.Shape) demand.Preferences {
+// preferences says which preferences count in a trial.
+func (w *weighing) preferences(t *trial) demand.Counting {
 	if t == nil || !slices.ContainsFunc(t.keeps, func(x demand.Preferences) bool { return x != demand.AllPreferences }) {
-		return nil
+		return demand.Counting{}
 	}
-	return func(s *cluster.Shape) demand.Preferences {
-		if at, known := w.at[demand.RulesText(s)]; known {
-			return t.keeps[at]
-		}
-		return demand.AllPreferences
+	out := demand.Counting{Of: map[string]demand.Preferences{}}
+	for rules, at := range w.at {
+		out.Of[rules] = t.keeps[at]
 	}
+	return out
 }
 
 // usual names the preferences that are left by the fewest or the most that they are.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -18,7 +19,7 @@ type candidate struct {
 	expensive bool           // instances with as much cost far less
 	// Of its pods, where they have no room on other nodes: those that have none, in words, and which of their preferences count.
 	stranded    string
-	preferences keeps
+	preferences demand.Counting
 
 	by  plan.KeptBy // what keeps it from being consolidated
 	why string      // what that is, as far as it was examined

@@ -7,6 +7,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/removal"
@@ -181,7 +182,7 @@ func (x *consolidator) remove(c *candidate) (why string) {
 	q := removal.Question{Leave: []int{c.at}, Open: x.open}
 	answer := x.ask(q)
 	if no(answer) {
-		if q.Preferences = x.economy.worthwhile(q, c); q.Preferences != nil {
+		if q.Preferences = x.economy.worthwhile(q, c); !q.Preferences.All() {
 			answer = x.ask(q)
 		}
 	}
@@ -206,7 +207,7 @@ func (x *consolidator) replace(c *candidate) (why string) {
 }
 
 // accept lets the node go as the answer says; why says what is in the way; empty: it goes.
-func (x *consolidator) accept(c *candidate, a *place.Result, preferences keeps) (why string) {
+func (x *consolidator) accept(c *candidate, a *place.Result, preferences demand.Counting) (why string) {
 	saves := savings(c, a)
 	if why = cmp.Or(x.economy.unworthy(c, "", saves), x.economy.spotForSpot(c, a)); why != "" {
 		return why

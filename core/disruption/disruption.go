@@ -32,7 +32,7 @@ type Options struct {
 
 // Weigher reports which preferences of pods are worth what they cost, by shape; nil: all are. It
 // may ask several times where the pods find places.
-type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(preferences func(*cluster.Shape) demand.Preferences) place.Result) func(*cluster.Shape) demand.Preferences
+type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(preferences demand.Counting) place.Result) demand.Counting
 
 // Search seeks nodes that may go, one question at a time, so that a caller with something more
 // urgent to do can put it aside. What it has found so far holds whether it is finished or not.

@@ -3,21 +3,17 @@ package disruption
 import (
 	"slices"
 
-	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/removal"
 )
 
-// keeps reports which preferences of pods count, by shape; nil: all.
-type keeps = func(*cluster.Shape) demand.Preferences
-
 // worthwhile leaves out of a question preferences about hosts that do not hold on the node now,
 // where no plan would launch instances for them either: then the pods need not be better off
 // elsewhere. A preference that holds is held, whatever was paid for it, so that nothing is launched
-// for a preference and terminated. It is nil where none is left out.
-func (x *economy) worthwhile(q removal.Question, c *candidate) keeps {
+// for a preference and terminated.
+func (x *economy) worthwhile(q removal.Question, c *candidate) (out demand.Counting) {
 	broken := map[string]bool{}
 	for _, p := range c.moving {
 		if demand.Crowded(c.Node, p) {
@@ -25,32 +21,32 @@ func (x *economy) worthwhile(q removal.Question, c *candidate) keeps {
 		}
 	}
 	if x.options.Weigh == nil || len(broken) == 0 {
-		return nil
+		return out
 	}
 	q.Below = removal.Any
-	worth := x.options.Weigh(x.snapshot, c.copies(), func(preferences func(*cluster.Shape) demand.Preferences) place.Result {
+	worth := x.options.Weigh(x.snapshot, c.copies(), func(preferences demand.Counting) place.Result {
 		q.Preferences = preferences
 		return *x.ask(q)
 	})
-	if worth == nil {
-		return nil
-	}
-	return func(s *cluster.Shape) demand.Preferences {
-		if worth(s) != demand.AllPreferences && broken[demand.RulesText(s)] {
-			return demand.NotOfHosts
+	for rules, which := range worth.Of {
+		if which != demand.AllPreferences && broken[rules] {
+			if out.Of == nil {
+				out.Of = map[string]demand.Preferences{}
+			}
+			out.Of[rules] = demand.NotOfHosts
 		}
-		return demand.AllPreferences
 	}
+	return out
 }
 
 // setAside records with the last move which preferences of pods of its node did not count.
-func (x *economy) setAside(c *candidate, preferences keeps) {
-	if preferences == nil {
+func (x *economy) setAside(c *candidate, preferences demand.Counting) {
+	if preferences.All() {
 		return
 	}
 	move, at := &x.Moves[len(x.Moves)-1], map[string]int{}
 	for _, p := range c.copies() {
-		lost := slices.DeleteFunc(demand.PreferencesOf(p.Shape), preferences(p.Shape).Count)
+		lost := slices.DeleteFunc(demand.PreferencesOf(p.Shape), preferences.For(p.Shape).Count)
 		if len(lost) == 0 {
 			continue
 		}

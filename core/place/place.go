@@ -21,18 +21,18 @@ import (
 // Options says how to search.
 type Options struct {
 	MinValues        provisioning.MinValues
-	Preferences      func(*cluster.Shape) demand.Preferences // which preferences of pods of a shape count, the same for shapes with equal RulesText; nil: all
-	Steps            int64                                   // most steps to take: about one for each look at one shape on one target; 0 means no bound
-	Packer           provisioning.Packer                     // chooses instances that are launched together; nil means that each is chosen alone
-	EvenHosts        bool                                    // see topology.Board.Even; the answer may be more expensive than the usual one, and leave more pods
-	LimitCost        float64                                 // the cost that counts, when instances are compared, for all that limits still allow: instances that take little of it come first
-	LeastInterrupted bool                                    // what interruptions are likely to cost decides only which spot offerings instances come from, and not which are chosen
-	Small            bool                                    // instances that are large for the cluster are launched only for pods that fit on no others, see Sizes
-	Ready            *supply.Ready                           // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
-	Unproven         bool                                    // neither Bound nor Margins are computed
-	Unexplained      bool                                    // nor reasons why pods are left, so that only pools count that pods may use
-	Variants         []scheduling.Variant                    // by shape, in the order of placing; missing ones change nothing
-	Questions        bool                                    // questions about removal follow, which may leave preferences out
+	Preferences      demand.Counting      // which preferences of pods count
+	Steps            int64                // most steps to take: about one for each look at one shape on one target; 0 means no bound
+	Packer           provisioning.Packer  // chooses instances that are launched together; nil means that each is chosen alone
+	EvenHosts        bool                 // see topology.Board.Even; the answer may be more expensive than the usual one, and leave more pods
+	LimitCost        float64              // the cost that counts, when instances are compared, for all that limits still allow: instances that take little of it come first
+	LeastInterrupted bool                 // what interruptions are likely to cost decides only which spot offerings instances come from, and not which are chosen
+	Small            bool                 // instances that are large for the cluster are launched only for pods that fit on no others, see Sizes
+	Ready            *supply.Ready        // what was prepared for the snapshot, or one with the same pools and daemons; nil: nothing
+	Unproven         bool                 // neither Bound nor Margins are computed
+	Unexplained      bool                 // nor reasons why pods are left, so that only pools count that pods may use
+	Variants         []scheduling.Variant // by shape, in the order of placing; missing ones change nothing
+	Questions        bool                 // questions about removal follow, which may leave preferences out
 }
 
 // Result says where pods go. Launches are in the order in which they were chosen, unplaced shapes in the order in which

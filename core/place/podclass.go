@@ -100,10 +100,7 @@ func (c *podClasses) newLevel(s *cluster.Shape, left []demand.Preference) *deman
 
 // counting lists the preferences that count.
 func (c *podClasses) counting(s *cluster.Shape) []demand.Preference {
-	out := demand.PreferencesOf(s)
-	if c.options.Preferences != nil {
-		out = c.options.Preferences(s).Of(out)
-	}
+	out := c.options.Preferences.For(s).Of(demand.PreferencesOf(s))
 	if c.avoidable(s) {
 		out = append(out, demand.Preference{Avoid: true})
 	}

@@ -93,7 +93,7 @@ func (d *evaluator) leavers(q Question) (nodes []int, pods []*cluster.Pod) {
 }
 
 // lookFrom gives the run a board for the pods of the question, on which they are no longer on their nodes.
-func (d *evaluator) lookFrom(r *place.Run, preferences func(*cluster.Shape) demand.Preferences, leaving []int) {
+func (d *evaluator) lookFrom(r *place.Run, preferences demand.Counting, leaving []int) {
 	var rules []*topology.Rules
 	for _, g := range r.Waiting {
 		g.PodClass = d.podClasses[g.Shape].PodClass
@@ -101,11 +101,7 @@ func (d *evaluator) lookFrom(r *place.Run, preferences func(*cluster.Shape) dema
 	}
 	for _, g := range r.Waiting {
 		if k := d.podClasses[g.Shape]; len(k.Groups) == 0 {
-			which := demand.AllPreferences
-			if preferences != nil {
-				which = preferences(g.Shape)
-			}
-			k.Hold(k.ByPreferences[which])
+			k.Hold(k.ByPreferences[preferences.For(g.Shape)])
 			for _, lv := range k.Levels {
 				rules = append(rules, k.rules[lv])
 			}

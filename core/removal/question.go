@@ -2,7 +2,6 @@ package removal
 
 import (
 	"github.com/daemok/daemok/core/bitset"
-	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -15,12 +14,10 @@ type Question struct {
 	Open bitset.Set
 	// Below is what instances for the pods may cost together at most. 0: none may be launched, and the answer is no
 	// where Place would launch one although there is room, such as in a zone without a node. Negative: any may.
-	Below quantity.MicroUSDPerHour
-	Freed bool // limits of pools count the nodes that leave as gone already
-	// Preferences says which preferences of pods of a shape count, of those that do by the
-	// options, the same for shapes with equal RulesText; nil: all.
-	Preferences func(*cluster.Shape) demand.Preferences
-	Why         bool // the answer gives reasons; it takes far longer then, where pods find no place
+	Below       quantity.MicroUSDPerHour
+	Freed       bool            // limits of pools count the nodes that leave as gone already
+	Preferences demand.Counting // which preferences of pods count, of those that do by the options
+	Why         bool            // the answer gives reasons; it takes far longer then, where pods find no place
 }
 
 // Any is for Question.Below: whatever instances cost.

@@ -36,7 +36,7 @@ func TestAskAnswersAsPlaceDoes(t *testing.T) {
 		for range 4 {
 			q := anyQuestion(r, len(s.Nodes))
 			if which := demand.Preferences(preferences.IntN(6)); which <= demand.NoPreferences {
-				q.Preferences = func(*cluster.Shape) demand.Preferences { return which }
+				q.Preferences = demand.Counting{Usual: which}
 			}
 			want := place.Place(equivalent(g, q), place.Options{Preferences: q.Preferences})
 			got := g.Ask(q)

@@ -126,8 +126,6 @@ var callbacksOfCore = Ratchet{
 		"core/disruption.Options":                     1,
 		"core/explanation.Pool":                       1,
 		"core/feasibility.Constraint":                 2,
-		"core/place.Options":                          1,
-		"core/removal.Question":                       1,
 		"core/topology.Obstacle":                      1,
 	},
 }
