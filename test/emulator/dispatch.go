@@ -32,7 +32,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at := wire.Locate(r, form)
-	c := &world.Call{World: s.World, Ctx: r.Context(), Service: at.Service, Action: at.Action, Who: world.Principal{at.Key, at.Region, at.Token, at.Signed}, Host: r.Host, Params: wire.ParseForm(form), Body: body}
+	c := &world.Call{
+		World: s.World, Ctx: r.Context(), Service: at.Service, Action: at.Action, Host: r.Host, Params: wire.ParseForm(form), Body: body,
+		Who: world.Principal{Key: at.Key, Region: at.Region, Token: at.Token, Signed: at.Signed},
+	}
 	if routes, rest := restRoutes[at.Service]; rest {
 		c.Action, c.Names = route(routes, r.Method, r.URL.EscapedPath())
 		c.Query = r.URL.Query()

@@ -24,7 +24,7 @@ func describeInstanceTypes(c *call) (any, error) {
 	}
 	page, next, err := world.List[*ec2data.Type]{
 		Fields: typeFields(),
-		Limits: world.PageLimits{5, 100, 100},
+		Limits: world.PageLimits{Least: 5, Most: 100, Unasked: 100},
 		Key:    name,
 	}.Page(c.Call, chosen)
 	if err != nil {
@@ -58,7 +58,7 @@ func describeInstanceTypeOfferings(c *call) (any, error) {
 			"instance-type": world.One(func(o offering) string { return o.Type }),
 			"location":      world.One(func(o offering) string { return o.Location }),
 		},
-		Limits: world.PageLimits{5, 1000, 1000},
+		Limits: world.PageLimits{Least: 5, Most: 1000, Unasked: 1000},
 		Key:    func(o offering) string { return o.Type + " " + o.Location },
 	}.Page(c.Call, all)
 	if err != nil {

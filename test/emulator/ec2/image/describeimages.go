@@ -74,7 +74,7 @@ func describeImages(c *call) (any, error) {
 	page, next, err := world.List[*Image]{
 		Fields: st.imageFields(),
 		Tags:   func(i *Image) world.Tags { return i.Tags.Searchable(c.At) },
-		Limits: world.PageLimits{1, 1000, 0},
+		Limits: world.PageLimits{Least: 1, Most: 1000},
 		Key:    func(i *Image) string { return i.ID },
 	}.Page(c.Call, chosen)
 	if err != nil {

@@ -250,7 +250,7 @@ func describeInstances(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := world.PageLimits{5, 1000, 1000}
+	limits := world.PageLimits{Least: 5, Most: 1000, Unasked: 1000}
 	if len(ids) > 0 {
 		limits.Unasked = 0
 	}

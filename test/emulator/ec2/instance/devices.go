@@ -116,7 +116,7 @@ func describeNetworkInterfaces(c *call) (any, error) {
 	page, next, err := world.List[eniXML]{
 		Fields: interfaceFields(),
 		Tags:   func(x eniXML) world.Tags { return x.Tags.Searchable(c.At) },
-		Limits: world.PageLimits{5, 1000, 1000},
+		Limits: world.PageLimits{Least: 5, Most: 1000, Unasked: 1000},
 		Key:    id,
 	}.Page(c.Call, chosen)
 	if err != nil {
@@ -217,7 +217,7 @@ func describeVolumes(c *call) (any, error) {
 			"volume-type":          world.One(func(x volumeXML) string { return x.Type }),
 		}.Lacking("fast-restored", "operator.principal"),
 		Tags:   func(x volumeXML) world.Tags { return x.Tags.Searchable(c.At) },
-		Limits: world.PageLimits{5, 1000, 0},
+		Limits: world.PageLimits{Least: 5, Most: 1000},
 		Key:    id,
 	}.Page(c.Call, chosen)
 	if err != nil {

@@ -73,7 +73,7 @@ func describeInstanceStatus(c *call) (any, error) {
 		return nil, err
 	}
 	byID := func(l Live) string { return l.ID }
-	page, next, err := world.Paged(c.Call, world.ByKey(found, byID), world.PageLimits{5, 1000, statusesPerCall}, byID)
+	page, next, err := world.Paged(c.Call, world.ByKey(found, byID), world.PageLimits{Least: 5, Most: 1000, Unasked: statusesPerCall}, byID)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (s *Inventory) Outside(l Live) world.Instance {
 	}
 	_, o.Unreachable = s.Market().Outages()[l.Zone.Name]
 	for _, v := range l.Volumes {
-		o.Volumes = append(o.Volumes, world.Volume{v.Device, v.SizeGiB})
+		o.Volumes = append(o.Volumes, world.Volume{Device: v.Device, SizeGiB: v.SizeGiB})
 	}
 	return o
 }

@@ -91,7 +91,7 @@ func describeSpotInstanceRequests(c *call) (any, error) {
 			"status-message":             world.One(func(r spotRequestXML) string { return r.Status.Message }),
 		}.With(launchedFields(behind)).Lacking("availability-zone-group", "fault-code", "fault-message", "launch-group", "launch.kernel-id",
 			"launch.ramdisk-id", "spot-price", "valid-from", "valid-until"),
-		Tags: func(r spotRequestXML) world.Tags { return r.Tags }, Limits: world.PageLimits{5, 1000, 1000}, Key: byID,
+		Tags: func(r spotRequestXML) world.Tags { return r.Tags }, Limits: world.PageLimits{Least: 5, Most: 1000, Unasked: 1000}, Key: byID,
 	}.Page(c.Call, slices.Clone(all))
 	return struct {
 		Requests []spotRequestXML `xml:"spotInstanceRequestSet>item"`

@@ -35,7 +35,7 @@ func describeSubnets(c *call) (any, error) {
 	page, next, err := world.List[*Subnet]{
 		Fields: subnetFields(st),
 		Tags:   func(s *Subnet) world.Tags { return s.Tags.Searchable(c.At) },
-		Limits: world.PageLimits{5, 1000, 1000},
+		Limits: world.PageLimits{Least: 5, Most: 1000, Unasked: 1000},
 		Key:    func(s *Subnet) string { return s.ID },
 	}.Page(c.Call, chosen)
 	if err != nil {
@@ -128,7 +128,7 @@ func describeSecurityGroups(c *call) (any, error) {
 	page, next, err := world.List[*SecurityGroup]{
 		Fields: groupFields(st),
 		Tags:   func(g *SecurityGroup) world.Tags { return g.Tags.Searchable(c.At) },
-		Limits: world.PageLimits{5, 1000, 1000},
+		Limits: world.PageLimits{Least: 5, Most: 1000, Unasked: 1000},
 		Key:    func(g *SecurityGroup) string { return g.ID },
 	}.Page(c.Call, chosen)
 	if err != nil {
@@ -211,7 +211,7 @@ func describeVPCs(c *call) (any, error) {
 		}.Lacking("cidr-block-association.association-id", "dhcp-options-id", "ipv6-cidr-block-association.association-id",
 			"ipv6-cidr-block-association.ipv6-cidr-block", "ipv6-cidr-block-association.ipv6-pool", "ipv6-cidr-block-association.state"),
 		Tags:   func(v *VPC) world.Tags { return v.Tags.Searchable(c.At) },
-		Limits: world.PageLimits{5, 1000, 1000},
+		Limits: world.PageLimits{Least: 5, Most: 1000, Unasked: 1000},
 		Key:    byID,
 	}.Page(c.Call, world.ByKey(chosen, byID))
 	if err != nil {

@@ -68,7 +68,7 @@ func describeCapacityReservations(c *call) (any, error) {
 	page, next, err := world.List[*Reservation]{
 		Fields: st.reservationFields(c.At),
 		Tags:   func(r *Reservation) world.Tags { return r.Tags.Searchable(c.At) },
-		Limits: world.PageLimits{1, 1000, 1000},
+		Limits: world.PageLimits{Least: 1, Most: 1000, Unasked: 1000},
 		Key:    func(r *Reservation) string { return r.ID },
 	}.Page(c.Call, chosen)
 	if err != nil {

@@ -190,7 +190,7 @@ func describeTags(c *call) (any, error) {
 		return nil, err
 	}
 	key := func(r tagRow) string { return r.Resource + " " + r.Key }
-	page, next, err := world.Paged(c.Call, world.ByKey(found, key), world.PageLimits{5, 1000, 1000}, key)
+	page, next, err := world.Paged(c.Call, world.ByKey(found, key), world.PageLimits{Least: 5, Most: 1000, Unasked: 1000}, key)
 	if err != nil {
 		return nil, err
 	}

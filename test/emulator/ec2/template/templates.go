@@ -201,7 +201,7 @@ func describeLaunchTemplates(c *call) (any, error) {
 			"launch-template-name": world.One(func(t *Template) string { return t.Name }),
 		},
 		Tags:   func(t *Template) world.Tags { return t.Tags.Searchable(c.At) },
-		Limits: world.PageLimits{1, 200, 200},
+		Limits: world.PageLimits{Least: 1, Most: 200, Unasked: 200},
 		Key:    byID,
 	}.Page(c.Call, chosen)
 	if err != nil {
@@ -237,7 +237,7 @@ func describeLaunchTemplateVersions(c *call) (any, error) {
 	}
 	page, next, err := world.List[numbered]{
 		Fields: versionFields(),
-		Limits: world.PageLimits{1, 200, 200},
+		Limits: world.PageLimits{Least: 1, Most: 200, Unasked: 200},
 		Key: func(v numbered) string {
 			return v.of.ID + "/" + strconv.Itoa(1_000_000_000-v.Number) // newest first
 		},
