@@ -47,19 +47,19 @@ func (p *Pool) PriceOf(m *Instance) (price quantity.MicroUSDPerHour, ok bool) {
 // Offering returns the offering by which an instance was launched whose node has these labels: the
 // first of its zone, capacity type and reservation that none of them contradicts. It is nil where
 // there is none.
-func (k *InstanceType) Offering(label func(key string) string) *Offering {
+func (k *InstanceType) Offering(labels map[string]string) *Offering {
 	for i := range k.Offerings {
 		o := &k.Offerings[i]
-		if o.Zone == label(LabelZone) && string(o.Option) == label(LabelCapacityType) && o.Reservation() == label(LabelReservation) && agrees(o.Labels, label) {
+		if o.Zone == labels[LabelZone] && string(o.Option) == labels[LabelCapacityType] && o.Reservation() == labels[LabelReservation] && agrees(o.Labels, labels) {
 			return o
 		}
 	}
 	return nil
 }
 
-func agrees(labels constraint.Labels, label func(key string) string) bool {
-	for _, l := range labels {
-		if value := label(l.Key); value != "" && value != l.Value {
+func agrees(own constraint.Labels, labels map[string]string) bool {
+	for _, l := range own {
+		if value := labels[l.Key]; value != "" && value != l.Value {
 			return false
 		}
 	}

@@ -50,13 +50,13 @@ func (rs Requirements) AndAll(other Requirements) Requirements {
 	return rs
 }
 
-// LowerMinValues returns a copy whose MinValues are at most what most says of each
-// requirement that has one.
-func (rs Requirements) LowerMinValues(most func(Requirement) int) Requirements {
+// LowerMinValues returns a copy whose MinValues, where there are any, are at most this much by key. Keys that are not
+// listed stay.
+func (rs Requirements) LowerMinValues(most map[string]int) Requirements {
 	out := slices.Clone(rs)
 	for i, r := range out {
-		if r.MinValues > 0 {
-			out[i].MinValues = min(r.MinValues, most(r))
+		if least, listed := most[r.Key]; listed && r.MinValues > 0 {
+			out[i].MinValues = min(r.MinValues, least)
 		}
 	}
 	return out

@@ -77,7 +77,11 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 		fit = fit[:enough(l, fit, zones, fewest)]
 	}
 	if l.Relaxed {
-		l.Requirements = l.Requirements.LowerMinValues(func(r constraint.Requirement) int { return distinct(r.Key, fit, zones, l.Choice.Option) })
+		left := map[string]int{}
+		for _, r := range l.Requirements {
+			left[r.Key] = distinct(r.Key, fit, zones, l.Choice.Option)
+		}
+		l.Requirements = l.Requirements.LowerMinValues(left)
 	}
 	var names []string
 	for _, instanceType := range fit {

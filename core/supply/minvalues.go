@@ -56,15 +56,19 @@ func (b *poolOptions) Keepable(list constraint.Requirements, relaxed bool, optio
 	if !b.Varied {
 		return list
 	}
-	return list.LowerMinValues(func(q constraint.Requirement) int {
+	most := map[string]int{}
+	for _, q := range list {
+		if q.MinValues <= 0 {
+			continue
+		}
 		switch finite, ok := q.Set.Finite(); {
 		case !b.Defines(q.Key) && ok:
-			return len(finite)
+			most[q.Key] = len(finite)
 		case b.Defines(q.Key) && relaxed:
-			return len(b.values(q, options, kinds))
+			most[q.Key] = len(b.values(q, options, kinds))
 		}
-		return q.MinValues
-	})
+	}
+	return list.LowerMinValues(most)
 }
 
 func (b *poolOptions) values(q constraint.Requirement, options bitset.Set, kinds []int) map[string]bool {

@@ -120,13 +120,11 @@ var callbacksOfCore = Ratchet{
 	Of: "function-typed parameters or fields", Most: 0, Table: table,
 	Advice: "hand a value over, or return one",
 	Known: map[string]int{
-		"core/cluster.InstanceType.Offering":          1,
-		"core/constraint.Requirements.LowerMinValues": 1,
-		"core/decide.Policy.Worthwhile":               1,
-		"core/disruption.Options":                     1,
-		"core/explanation.Pool":                       1,
-		"core/feasibility.Constraint":                 2,
-		"core/topology.Obstacle":                      1,
+		"core/decide.Policy.Worthwhile": 1,
+		"core/disruption.Options":       1,
+		"core/explanation.Pool":         1,
+		"core/feasibility.Constraint":   2,
+		"core/topology.Obstacle":        1,
 	},
 }
 

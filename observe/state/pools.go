@@ -229,7 +229,7 @@ func priceOf(c *cluster.Catalogue, labels map[string]string) (quantity.MicroUSDP
 	if !found {
 		return 0, false
 	}
-	if o := c.InstanceTypes[i].Offering(func(key string) string { return labels[key] }); o != nil {
+	if o := c.InstanceTypes[i].Offering(labels); o != nil {
 		return o.Price, o.Priced
 	}
 	return 0, false

@@ -166,7 +166,7 @@ func (t *Table) PriceOf(c *karpv1.NodeClaim) quantity.MicroUSDPerHour {
 	if instanceType == nil {
 		return 0
 	}
-	if o := instanceType.Offering(func(key string) string { return c.Labels[key] }); o != nil && o.Priced {
+	if o := instanceType.Offering(c.Labels); o != nil && o.Priced {
 		return o.Price
 	}
 	return 0
