@@ -55,7 +55,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{
-			Generations: Served(p.Pools), Pools: p.Defaults, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
+			Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
 			Self: p.pod(), AwaitPolicies: true, HoldDrains: collector.Holds,
 		}
 	})

@@ -21,7 +21,6 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apiclock"
-	"github.com/daemok/daemok/kube/snapshot/pools"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/record"
@@ -48,9 +47,9 @@ type Parts struct {
 	Traces *trace.Tracer  // nil: there are none
 	Self
 
-	pools.Defaults             // what is so of pools that do not say, and of nodes without a pool
-	OlderDrift     func() bool // whether nodes of Provisioners drift, as it is now; nil: they do not
-	Steering       bool        // nodes that should go next empty without evictions; else what was done for that is taken back
+	translate.PoolDefaults             // what is so of pools that do not say, and of nodes without a pool
+	OlderDrift             func() bool // whether nodes of Provisioners drift, as it is now; nil: they do not
+	Steering               bool        // nodes that should go next empty without evictions; else what was done for that is taken back
 
 	ClaimsGo func(ctx context.Context) (bool, error) // whether the definition of NodeClaims is being deleted; nil: it is not
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/daemok/daemok/kube/definitions"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot"
-	"github.com/daemok/daemok/kube/snapshot/pools"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/alias"
@@ -181,9 +181,9 @@ func (p *parts) add(ctx context.Context) error {
 			Filled:      p.manager.GetCache().WaitForCacheSync, Began: p.metrics.Synced,
 		},
 		Record: p.record, Traces: p.traces,
-		Self:     controller.Self{Cluster: p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod()},
-		Defaults: pools.Defaults{InstanceCost: p.options.instanceCost, Room: p.options.room, Repair: p.options.repair()},
-		Steering: p.options.steering, OlderDrift: p.drifts.on,
+		Self:         controller.Self{Cluster: p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod()},
+		PoolDefaults: translate.PoolDefaults{InstanceCost: p.options.instanceCost, Room: p.options.room, Repair: p.options.repair()},
+		Steering:     p.options.steering, OlderDrift: p.drifts.on,
 		ClaimsGo: func(ctx context.Context) (bool, error) { return definitions.ClaimsGo(ctx, p.manager.GetAPIReader()) },
 	})
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/kube/settings"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/observe/state"
 )
 
@@ -105,7 +105,7 @@ func readOptions(args []string, env func(string) string) (options, error) {
 		return options{}, err
 	}
 	var err error
-	if o.defaultSpreads, err = translate.DefaultSpreads(o.schedulerConfig); err != nil {
+	if o.defaultSpreads, err = podspec.DefaultSpreads(o.schedulerConfig); err != nil {
 		return options{}, fmt.Errorf("--scheduler-config (SCHEDULER_CONFIG): %w", err)
 	}
 	if o.instanceCost, err = mark.Cost(o.instanceCostText); err != nil {

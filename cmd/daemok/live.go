@@ -38,6 +38,7 @@ import (
 	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/kube/translate/provisioner"
 )
 
@@ -156,7 +157,7 @@ func recall(s *cluster.Snapshot) (situation, error) {
 
 // setUp gives a cluster state the settings of the controller of a namespace, by their environment variables.
 func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(string) string) error {
-	spreads, err := translate.DefaultSpreads(setting("SCHEDULER_CONFIG"))
+	spreads, err := podspec.DefaultSpreads(setting("SCHEDULER_CONFIG"))
 	if err != nil {
 		return fmt.Errorf("SCHEDULER_CONFIG: %w", err)
 	}

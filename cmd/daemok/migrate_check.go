@@ -26,6 +26,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/migrate/convert"
 	"github.com/daemok/daemok/migrate/live"
 	"github.com/daemok/daemok/migrate/move"
@@ -261,7 +262,7 @@ func addPods(ctx context.Context, cluster reached, nodes []future) error {
 		for i := range l.Items {
 			pod := &l.Items[i]
 			f := touched[pod.Spec.NodeName]
-			if f == nil || translate.IsDaemon(pod) || translate.IsMirror(pod) || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			if f == nil || podspec.IsDaemon(pod) || podspec.IsMirror(pod) || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 				continue
 			}
 			f.pods = append(f.pods, pod.Namespace+"/"+pod.Name)

@@ -16,6 +16,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // indexNodeName is the field of pods that the API server lists those of a node by.
@@ -103,6 +104,6 @@ func (r *Reconciler) used(ctx context.Context, c *karpv1.NodeClaim) (bool, error
 		return false, fmt.Errorf("list pods of node %s, whose pool is being deleted: %w", c.Status.NodeName, err)
 	}
 	return slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool {
-		return !translate.IsDaemon(&p) && !translate.IsMirror(&p) && !translate.IsTerminal(&p)
+		return !podspec.IsDaemon(&p) && !podspec.IsMirror(&p) && !podspec.IsTerminal(&p)
 	}), nil
 }

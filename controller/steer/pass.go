@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/steering"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // view is what a pass sees.
@@ -143,7 +144,7 @@ func above(list []int32, least int64) (cost int64, found bool) {
 // isSteered reports whether the pod is one that a scale-down may delete and that no user gave a deletion cost.
 func isSteered(p *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(p)
-	return owner != nil && owner.Kind == "ReplicaSet" && p.DeletionTimestamp == nil && !translate.IsTerminal(p) && !steering.HasUsersCost(p)
+	return owner != nil && owner.Kind == "ReplicaSet" && p.DeletionTimestamp == nil && !podspec.IsTerminal(p) && !steering.HasUsersCost(p)
 }
 
 // isNoted reports whether the pod has something of Daemok's, be its cost a user's by now or not.

@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -70,7 +71,7 @@ func (r *Reconciler) endPods(ctx context.Context, node *corev1.Node) error {
 	}
 	var errs []error
 	for i := range pods {
-		if p := &pods[i]; !translate.IsTerminal(p) && !translate.IsMirror(p) && !translate.IsDaemon(p) {
+		if p := &pods[i]; !podspec.IsTerminal(p) && !podspec.IsMirror(p) && !podspec.IsDaemon(p) {
 			errs = append(errs, r.delete(ctx, node, p, 0))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // stuckAfter is how long after its own deadline a terminating pod is still
@@ -31,7 +31,7 @@ func leaving(pods []corev1.Pod, now time.Time) (group, later []corev1.Pod) {
 		if isCritical(&p) {
 			g += 2
 		}
-		if translate.IsDaemon(&p) {
+		if podspec.IsDaemon(&p) {
 			g++
 		}
 		groups[g] = append(groups[g], p)
@@ -48,7 +48,7 @@ func leaving(pods []corev1.Pod, now time.Time) (group, later []corev1.Pod) {
 
 // waitedFor reports whether the node must not go while the pod is on it.
 func waitedFor(p *corev1.Pod, now time.Time) bool {
-	if translate.IsTerminal(p) || translate.IsMirror(p) || translate.Stays(p) {
+	if podspec.IsTerminal(p) || podspec.IsMirror(p) || podspec.Stays(p) {
 		return false
 	}
 	return p.DeletionTimestamp == nil || now.Before(p.DeletionTimestamp.Add(stuckAfter))
@@ -72,7 +72,7 @@ const (
 func howToRemove(p *corev1.Pod, deadline, now time.Time) (how removal, grace time.Duration) {
 	if !deadline.IsZero() {
 		left := max(deadline.Sub(now), time.Second)
-		full := translate.Grace(p)
+		full := podspec.Grace(p)
 		switch {
 		case p.DeletionTimestamp != nil && p.DeletionTimestamp.After(deadline):
 			return remove, left
@@ -80,7 +80,7 @@ func howToRemove(p *corev1.Pod, deadline, now time.Time) (how removal, grace tim
 			return remove, min(full, left)
 		}
 	}
-	if p.DeletionTimestamp != nil || translate.DoNotDisrupt(p, now) {
+	if p.DeletionTimestamp != nil || podspec.DoNotDisrupt(p, now) {
 		return leave, 0
 	}
 	return evict, 0

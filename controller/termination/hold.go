@@ -11,7 +11,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // holds is what plans say of pods on nodes whose instances the cloud takes away.
@@ -60,7 +60,7 @@ func (r *Reconciler) stand(d *departure, all, group []corev1.Pod) (leave, stay [
 func undecided(d *departure, all []corev1.Pod, now time.Time) plan.Hold {
 	pods := make([]cluster.Pod, len(all))
 	for i := range all {
-		pods[i] = translate.Pod(&all[i], now)
+		pods[i] = podspec.Pod(&all[i], now)
 	}
 	hold := plan.Hold{Node: d.node.Name, Until: cluster.EvictBy(d.endsAt, pods)}
 	hold.Pods = slices.DeleteFunc(pods, func(p cluster.Pod) bool { return !p.Held() })

@@ -13,7 +13,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/disruption"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // never says which PodDisruptionBudget never allows an eviction of the pod, and why; empty:
@@ -25,12 +25,12 @@ func (r *Reconciler) never(ctx context.Context, pod *corev1.Pod) string {
 	if err := r.Store.List(ctx, &budgets, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy); err != nil { // only read
 		return ""
 	}
-	p := translate.Pod(pod, r.Now())
+	p := podspec.Pod(pod, r.Now())
 	var over []cluster.PodDisruptionBudget
 	var names []string
 	for i := range budgets.Items {
-		if b := &budgets.Items[i]; translate.PDBSelector(b).Matches(labels.Set(pod.Labels)) {
-			over, names = append(over, translate.PodDisruptionBudget(b)), append(names, b.Name)
+		if b := &budgets.Items[i]; podspec.PDBSelector(b).Matches(labels.Set(pod.Labels)) {
+			over, names = append(over, podspec.PodDisruptionBudget(b)), append(names, b.Name)
 		}
 	}
 	slices.Sort(names)

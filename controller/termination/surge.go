@@ -12,7 +12,7 @@ import (
 
 	"github.com/daemok/daemok/kube/serving"
 	"github.com/daemok/daemok/kube/surge"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -31,7 +31,7 @@ const awaitsSecond = "its second replica is not ready yet"
 // is the only one wanted is evicted. It returns why that has to wait; empty: it
 // need not, or nothing can be done for it.
 func (r *Reconciler) standIn(ctx context.Context, d *departure, p *corev1.Pod) (string, error) {
-	if !translate.IsUp(p) {
+	if !podspec.IsUp(p) {
 		return "", nil
 	}
 	w, err := r.workloadOf(ctx, p)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/surge"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -34,7 +34,7 @@ func TestAWorkloadOfOneReplicaNeverHasNone(t *testing.T) {
 		if w.fewest["web"] < 1 || w.made != 2 {
 			t.Errorf("%d pods were ready at the worst moment, and %d made, want 1 and 2", w.fewest["web"], w.made)
 		}
-		if pods := w.pods("web"); len(pods) != 1 || pods[0].Spec.NodeName != stays || !translate.IsUp(&pods[0]) {
+		if pods := w.pods("web"); len(pods) != 1 || pods[0].Spec.NodeName != stays || !podspec.IsUp(&pods[0]) {
 			t.Errorf("%d pods in the end, want one that is ready on the node that stays", len(pods))
 		}
 	})

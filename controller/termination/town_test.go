@@ -26,6 +26,7 @@ import (
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/surge"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/test/store"
 )
@@ -235,7 +236,7 @@ func (w *town) act() {
 			if reported := p.DeletionTimestamp.Add(-time.Duration(*p.DeletionGracePeriodSeconds) * time.Second); time.Since(reported) > 2*time.Second {
 				_ = w.hand.Delete(ctx, &p, client.GracePeriodSeconds(0))
 			}
-		case translate.IsUp(&p):
+		case podspec.IsUp(&p):
 			ready[app]++
 		case time.Since(p.CreationTimestamp.Time) >= w.readyAfter && w.readyAfter >= 0:
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -258,8 +259,8 @@ func (w *town) keep(rs *appsv1.ReplicaSet) {
 		_ = w.hand.Status().Update(context.Background(), p)
 	}
 	slices.SortFunc(have, func(a, b corev1.Pod) int {
-		if translate.IsUp(&a) != translate.IsUp(&b) {
-			if translate.IsUp(&b) {
+		if podspec.IsUp(&a) != podspec.IsUp(&b) {
+			if podspec.IsUp(&b) {
 				return -1
 			}
 			return 1

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -48,7 +48,7 @@ func (r *Reconciler) awaitVolumes(ctx context.Context, d *departure, claim *karp
 func (r *Reconciler) volumesThatStay(ctx context.Context, pods []corev1.Pod) (map[string]bool, error) {
 	stay := map[string]bool{}
 	for i := range pods {
-		for _, use := range translate.VolumeUses(&pods[i]) {
+		for _, use := range podspec.VolumeUses(&pods[i]) {
 			if use.Claim.Name == "" {
 				continue // written into the pod
 			}

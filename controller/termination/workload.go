@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/serving"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // surged is how many replicas a workload has for a while that wants one.
@@ -90,7 +90,7 @@ func (r *Reconciler) unsuited(ctx context.Context, w *workload, p *corev1.Pod) (
 			return "HorizontalPodAutoscaler " + scalers.Items[i].Name + " sets its replicas; set its minReplicas to 2", nil
 		}
 	}
-	for _, use := range translate.VolumeUses(p) {
+	for _, use := range podspec.VolumeUses(p) {
 		if use.Claim.Name == "" || use.Pod != "" {
 			continue // of the pod alone
 		}
@@ -158,7 +158,7 @@ func firstReady(w *workload, pods []corev1.Pod) bool {
 	name := fmt.Sprintf("%s-%d", set.Name, first)
 	for i := range pods {
 		if pods[i].Name == name {
-			return translate.IsUp(&pods[i])
+			return podspec.IsUp(&pods[i])
 		}
 	}
 	return false

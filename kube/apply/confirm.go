@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/serving"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // confirm examines everything that a unit depends on as the API server itself has it: claims,
@@ -198,14 +199,14 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 	var pods []cluster.Pod
 	for i := range list.Items {
 		pod := &list.Items[i]
-		if translate.IsTerminal(pod) {
+		if podspec.IsTerminal(pod) {
 			continue
 		}
-		p := translate.Pod(pod, a.Now())
+		p := podspec.Pod(pod, a.Now())
 		if err := over.name(ctx, &p, pod.Labels); err != nil {
 			return err
 		}
-		if _, job := translate.OwnerKind(pod).(*batchv1.Job); job || !r.plans(pod) { // of the others it is known that they return
+		if _, job := podspec.OwnerKind(pod).(*batchv1.Job); job || !r.plans(pod) { // of the others it is known that they return
 			if err := owners.Judge(ctx, &p, pod); err != nil {
 				return err
 			}

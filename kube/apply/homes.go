@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/removal"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // viewFor is how long a view serves all moves that check: to make one takes time in proportion to
@@ -130,7 +131,7 @@ func (a *Applier) isAsShown(ctx context.Context, s *cluster.Snapshot, name strin
 	for i := range list.Items {
 		pod := &list.Items[i]
 		known := func(p cluster.Pod) bool { return p.UID == string(pod.UID) }
-		if !translate.IsTerminal(pod) && !slices.ContainsFunc(s.Nodes[at].Pods, known) {
+		if !podspec.IsTerminal(pod) && !slices.ContainsFunc(s.Nodes[at].Pods, known) {
 			return fmt.Errorf("%w: pod %s/%s came to node %s", errLate, pod.Namespace, pod.Name, name)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/kube/pages"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // pdbs are the PodDisruptionBudgets as the API server has them, read once for
@@ -52,7 +52,7 @@ func (g *pdbs) read(ctx context.Context, namespace string) error {
 	g.in[namespace] = []pdb{}
 	err := pages.Each(ctx, g.Live, &policyv1.PodDisruptionBudgetList{}, func(l *policyv1.PodDisruptionBudgetList) {
 		for i := range l.Items {
-			one := pdb{translate.PodDisruptionBudget(&l.Items[i]), translate.PDBSelector(&l.Items[i])}
+			one := pdb{podspec.PodDisruptionBudget(&l.Items[i]), podspec.PDBSelector(&l.Items[i])}
 			g.in[namespace] = append(g.in[namespace], one)
 			g.all[[2]string{namespace, one.Name}] = &one.PodDisruptionBudget
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // The stages of a move, as the annotation daemok.sh/stage has them on the claims of the instances
@@ -159,7 +160,7 @@ func (a *Applier) endIfEmpty(ctx context.Context, c *karpv1.NodeClaim) error {
 		return fmt.Errorf("list pods of node %s before it is deleted: %w", node, err)
 	}
 	used := slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool {
-		p := translate.Pod(&pod, a.Now())
+		p := podspec.Pod(&pod, a.Now())
 		return p.Returns || p.OneOff != "" || p.DoNotDisrupt
 	})
 	if !used {

@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // lookAtSelf asks, where this process runs on the node that is to go, whether
@@ -24,17 +25,17 @@ func (a *Applier) lookAtSelf(ctx context.Context, r *leaver, claim *karpv1.NodeC
 		return nil
 	}
 	var replicas corev1.PodList
-	if err := a.Live.List(ctx, &replicas, client.InNamespace(self.Namespace), client.MatchingLabels(translate.ReplicaLabels(self.Labels))); err != nil {
+	if err := a.Live.List(ctx, &replicas, client.InNamespace(self.Namespace), client.MatchingLabels(podspec.ReplicaLabels(self.Labels))); err != nil {
 		return fmt.Errorf("look for a replica of the controller that could take over: %w", err)
 	}
 	others := 0
 	for i := range replicas.Items {
 		p := &replicas.Items[i]
-		if p.UID == self.UID || translate.IsTerminal(p) {
+		if p.UID == self.UID || podspec.IsTerminal(p) {
 			continue
 		}
 		others++
-		if p.Spec.NodeName == r.Node || !translate.IsUp(p) {
+		if p.Spec.NodeName == r.Node || !podspec.IsUp(p) {
 			continue
 		}
 		if stays, err := a.nodeStays(ctx, p.Spec.NodeName); err != nil || stays {

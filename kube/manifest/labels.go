@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // readers are the labels that a saved snapshot reports pods.
@@ -24,7 +24,7 @@ func labelsRead(saved *cluster.Snapshot) readers {
 		return out
 	}
 	for _, s := range saved.Shapes() {
-		translate.Reads(s, func(namespace string, _ bool, key string) { out.reported[[2]string{namespace, key}] = true })
+		podspec.Reads(s, func(namespace string, _ bool, key string) { out.reported[[2]string{namespace, key}] = true })
 		for _, l := range s.Labels {
 			out.reported[[2]string{s.Namespace, l.Key}] = true
 		}
@@ -59,7 +59,7 @@ func (a *applier) recordLabels() {
 			return
 		}
 		noted[p.Shape] = true
-		translate.Reads(p.Shape, func(namespace string, all bool, key string) {
+		podspec.Reads(p.Shape, func(namespace string, all bool, key string) {
 			if strings.Contains(key, "!") { // of a claim: no label of a pod
 				return
 			}
@@ -94,7 +94,7 @@ func (a *applier) recordPDB(b budget, pods int) {
 	if pods == 0 || slices.ContainsFunc(a.Saved.PDBs, known) {
 		return
 	}
-	requirements, _ := translate.PDBSelector(b.PodDisruptionBudget).Requirements()
+	requirements, _ := podspec.PDBSelector(b.PodDisruptionBudget).Requirements()
 	for i := range requirements {
 		key := requirements[i].Key()
 		if a.read.reported[[2]string{b.Namespace, key}] || a.read.reported[[2]string{"", key}] {
@@ -106,7 +106,7 @@ func (a *applier) recordPDB(b budget, pods int) {
 }
 
 func choosesNamespaces(pod *corev1.Pod) bool {
-	rules := translate.RulesOf(pod)
+	rules := podspec.RulesOf(pod)
 	return rules.LookUpNamespaces()
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // hold takes in what keeps nodes from going, whatever runs on them.
@@ -109,7 +110,7 @@ func (a *applier) pdbs() error {
 	s := a.Snapshot()
 	for _, b := range a.budgets {
 		ready, pods := counts(s, b.Namespace, b.Name)
-		status, err := translate.PDBStatus(b.PodDisruptionBudget, ready, pods)
+		status, err := podspec.PDBStatus(b.PodDisruptionBudget, ready, pods)
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.from.At(), err)
 		}
@@ -143,6 +144,6 @@ func checkPDB(b *policyv1.PodDisruptionBudget) error {
 	if _, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err != nil {
 		return fmt.Errorf("spec.selector: %w", err)
 	}
-	_, err := translate.PDBStatus(b, 0, 1)
+	_, err := podspec.PDBStatus(b, 0, 1)
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // The priorities that every cluster has classes for.
@@ -156,8 +156,8 @@ func (a *applier) known(pod *corev1.Pod, unable string) error {
 	if a.Saved == nil || unable == "" {
 		return nil
 	}
-	rules := translate.RulesOf(pod)
-	if own := rules.Shape(nil); own.Unable != "" || len(translate.VolumeUses(pod)) == 0 {
+	rules := podspec.RulesOf(pod)
+	if own := rules.Shape(nil); own.Unable != "" || len(podspec.VolumeUses(pod)) == 0 {
 		return nil
 	}
 	return errors.New(unable + a.hint("claims, their volumes and storage classes"))

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // replacement is what becomes of the pods of one object.
@@ -96,7 +96,7 @@ func (a *applier) sort(w *workload) (stay, differ []cluster.Pod, hash string, er
 	}
 	hash = hashIfNew
 	for _, p := range all {
-		if !translate.Alike(&shape, p.Shape) {
+		if !podspec.Alike(&shape, p.Shape) {
 			differ = append(differ, p)
 			continue
 		}
@@ -192,7 +192,7 @@ func (a *applier) stabilize(o Object) error {
 	switch {
 	case len(there) == 0:
 		a.change(o, "new")
-	case translate.Alike(&shape, there[0].Shape):
+	case podspec.Alike(&shape, there[0].Shape):
 		a.change(o, "is there, and stays as it is")
 		return nil
 	default:

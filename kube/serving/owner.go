@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // wanted is how many pods are wanted of which this is one; 1 where that is not known.
@@ -20,14 +20,14 @@ func wanted(ctx context.Context, from client.Reader, p *corev1.Pod) (int32, erro
 	if owner == nil {
 		return 1, nil
 	}
-	of := translate.WorkloadOf(owner)
+	of := podspec.WorkloadOf(owner)
 	return of.Wants(), nil
 }
 
 // OwnerOf reads the controller of the pod; nil where it has none, or one of a kind that is not
 // examined, or it is gone.
 func OwnerOf(ctx context.Context, from client.Reader, p *corev1.Pod) (client.Object, error) {
-	kind := translate.OwnerKind(p)
+	kind := podspec.OwnerKind(p)
 	if kind == nil {
 		return nil, nil
 	}

@@ -9,21 +9,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // Owners are controllers of pods as the API server has them, each read once. They are for one check
 // of pods.
 type Owners struct {
 	From  client.Reader
-	known map[types.UID]translate.Workload
+	known map[types.UID]podspec.Workload
 }
 
-// Judge says of a pod, as translate.Pod made it, whether its controller creates another in
+// Judge says of a pod, as podspec.Pod made it, whether its controller creates another in
 // its place and, where it does not, whether work ends with it.
 func (o *Owners) Judge(ctx context.Context, p *cluster.Pod, pod *corev1.Pod) error {
 	of := metav1.GetControllerOfNoCopy(pod)
-	if !p.Returns || p.Node == "" || translate.OwnerKind(pod) == nil {
+	if !p.Returns || p.Node == "" || podspec.OwnerKind(pod) == nil {
 		return nil
 	}
 	w, known := o.known[of.UID]
@@ -33,13 +33,13 @@ func (o *Owners) Judge(ctx context.Context, p *cluster.Pod, pod *corev1.Pod) err
 			return err
 		}
 		if owner != nil {
-			w = translate.WorkloadOf(owner)
+			w = podspec.WorkloadOf(owner)
 		}
 		if o.known == nil {
-			o.known = map[types.UID]translate.Workload{}
+			o.known = map[types.UID]podspec.Workload{}
 		}
 		o.known[of.UID] = w
 	}
-	w.Judge(p, of.Name, translate.StandingOf(pod))
+	w.Judge(p, of.Name, podspec.StandingOf(pod))
 	return nil
 }

@@ -13,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // LastOf names a Service of which the pod is the last that is ready, while another may become so;
 // empty: of none. Another may where there is one beside it, or more than one is wanted: of the only
 // pod that there is, and is wanted, waiting would be of no use.
 func LastOf(ctx context.Context, from client.Reader, p *corev1.Pod) (string, error) {
-	if !translate.IsUp(p) {
+	if !podspec.IsUp(p) {
 		return "", nil
 	}
 	var services corev1.ServiceList
@@ -60,11 +60,11 @@ func Others(ctx context.Context, from client.Reader, p *corev1.Pod, selector lab
 	}
 	for i := range pods.Items {
 		o := &pods.Items[i]
-		if o.UID == p.UID || translate.IsTerminal(o) {
+		if o.UID == p.UID || podspec.IsTerminal(o) {
 			continue
 		}
 		all++
-		if translate.IsUp(o) {
+		if podspec.IsUp(o) {
 			ready++
 		}
 	}

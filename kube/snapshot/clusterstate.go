@@ -28,7 +28,6 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/change"
 	"github.com/daemok/daemok/kube/snapshot/pods"
 	"github.com/daemok/daemok/kube/snapshot/policies"
-	"github.com/daemok/daemok/kube/snapshot/pools"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -56,7 +55,7 @@ type ClusterState struct {
 // Settings are what is set before anything is seen.
 type Settings struct {
 	Generations   translate.Generations             // whose pools are followed; none: the newest alone
-	Pools         pools.Defaults                    // of pools that do not say otherwise
+	Pools         translate.PoolDefaults            // of pools that do not say otherwise
 	Spreads       []corev1.TopologySpreadConstraint // of pods without any of their own
 	FreezeIn      string                            // namespace whose ConfigMap daemok-freeze is followed; empty: none is
 	Doubt         apiclock.Doubt                    // says why the clock is not to be trusted: then no node goes, not even one past its age

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // informers gives an informer of its own for every kind.
@@ -74,7 +74,7 @@ func TestNoShapeOutlivesItsUsers(t *testing.T) {
 		k.Seen(ds)
 		p := pod("agent-1", fmt.Sprintf("%dm", 100+i), "n", func(p *corev1.Pod) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "agent"}}
-			p.Spec.Tolerations = translate.DaemonPod(ds, nil, nil).Spec.Tolerations
+			p.Spec.Tolerations = podspec.DaemonPod(ds, nil, nil).Spec.Tolerations
 		})
 		k.Seen(p)
 		k.Seen(p)

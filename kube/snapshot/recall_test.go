@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/internal/story"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // TestARecalledSnapshotSaysTheSame: what a cluster state that began with a saved
@@ -38,7 +37,7 @@ func canonical(s *cluster.Snapshot) *cluster.Snapshot {
 	out := *s
 	byKey := map[string]*cluster.Shape{}
 	use := func(shape *cluster.Shape) *cluster.Shape {
-		key := translate.ShapeKey(shape)
+		key := podspec.ShapeKey(shape)
 		if byKey[key] == nil {
 			byKey[key] = shape
 		}

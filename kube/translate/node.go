@@ -112,7 +112,7 @@ func expectExtended(seen, launched quantity.Resources) quantity.Resources {
 func Instance(claim *karpv1.NodeClaim, instanceTypes []cluster.InstanceType) cluster.Instance {
 	requirements, err := Requirements(claim.Spec.Requirements)
 	if err != nil {
-		requirements = impossible() // nothing is placed on what cannot be understood
+		requirements = Impossible() // nothing is placed on what cannot be understood
 	}
 	m := cluster.Instance{
 		Claim:         claim.Name,
@@ -182,7 +182,7 @@ func leastAttachable(types constraint.Set, instanceTypes []cluster.InstanceType)
 			continue
 		}
 		for _, a := range instanceTypes[i].Attachable {
-			at, found := slices.BinarySearchFunc(out, a, byDriver)
+			at, found := slices.BinarySearchFunc(out, a, ByDriver)
 			if !found {
 				out = slices.Insert(out, at, a)
 			}
@@ -301,3 +301,6 @@ func Boot(claim *karpv1.NodeClaim) (took time.Duration, known bool) {
 	took = c.LastTransitionTime.Sub(claim.CreationTimestamp.Time)
 	return took, took > 0
 }
+
+// ByDriver orders attachable volumes by their drivers.
+func ByDriver(a, b cluster.Attachable) int { return strings.Compare(a.Driver, b.Driver) }

@@ -22,27 +22,32 @@ import (
 // PoolObject is a pool as its API holds it, whatever the generation. Object
 // is the resource itself, for ownership and events.
 type PoolObject struct {
-	ID           cluster.PoolID
-	APIVersion   string
-	Object       PoolResource
-	Template     karpv1.NodeClaimTemplate
-	Class        karpv1.NodeClassReference // whose settings its instances have: that of the template, or the pool itself
-	Limits       corev1.ResourceList
-	Weight       int
-	Disruption   karpv1.Disruption
-	Static       bool   // keeps a fixed number of nodes; pods never add to it
-	Hash         string // of what makes its nodes drift, taken from this very Template
-	HashVersion  string
-	Made         string        // what its nodes are made from, by a fingerprint that they do not drift by: see OfOlderSpec; empty: not known
-	ClassMade    string        // the same of its class
-	Punctual     bool          // an empty node is gone when consolidateAfter is over, and not just closed to pods; it carries since when it is: see EmptySince
-	Renew        time.Duration // the age at which its nodes are replaced gracefully; 0: they are not
-	NotReady     string        // why nothing may be launched; empty if it may
-	DeletedAt    time.Time     // since when all its nodes are to go, since it is being deleted; zero: they are not
-	Annotations  map[string]string
-	InstanceCost quantity.MicroUSDPerHour // of pools whose annotations do not say
-	Room         cluster.Room             // the same
-	Repair       cluster.Repair           // the same
+	ID          cluster.PoolID
+	APIVersion  string
+	Object      PoolResource
+	Template    karpv1.NodeClaimTemplate
+	Class       karpv1.NodeClassReference // whose settings its instances have: that of the template, or the pool itself
+	Limits      corev1.ResourceList
+	Weight      int
+	Disruption  karpv1.Disruption
+	Static      bool   // keeps a fixed number of nodes; pods never add to it
+	Hash        string // of what makes its nodes drift, taken from this very Template
+	HashVersion string
+	Made        string        // what its nodes are made from, by a fingerprint that they do not drift by: see OfOlderSpec; empty: not known
+	ClassMade   string        // the same of its class
+	Punctual    bool          // an empty node is gone when consolidateAfter is over, and not just closed to pods; it carries since when it is: see EmptySince
+	Renew       time.Duration // the age at which its nodes are replaced gracefully; 0: they are not
+	NotReady    string        // why nothing may be launched; empty if it may
+	DeletedAt   time.Time     // since when all its nodes are to go, since it is being deleted; zero: they are not
+	Annotations map[string]string
+	PoolDefaults
+}
+
+// PoolDefaults are settings of pools whose annotations do not say otherwise.
+type PoolDefaults struct {
+	InstanceCost quantity.MicroUSDPerHour // what each instance costs beside its type and volumes
+	Room         cluster.Room             // what instances are to leave to pods
+	Repair       cluster.Repair           // when unhealthy nodes are repaired: of these, and of nodes without a pool
 }
 
 // FromNodePool reads a NodePool. Its hash is worked out again, since the one in

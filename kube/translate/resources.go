@@ -7,7 +7,6 @@ package translate
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -58,32 +57,4 @@ func Quantity(name string, amount int64) resource.Quantity {
 		return *resource.NewQuantity(amount, resource.BinarySI)
 	}
 	return *resource.NewQuantity(amount, resource.DecimalSI)
-}
-
-// IsAsMade reports whether the pod asks for what it did when it was made: nothing of its
-// spec has been changed since, which its node is none of.
-func IsAsMade(pod *corev1.Pod) bool { return pod.Generation <= 1 }
-
-// TemplateRequests is what kube-scheduler reserves for a pod of a template, as far as
-// that says it: LimitRanges, a RuntimeClass and webhooks may ask for more.
-func TemplateRequests(template *corev1.PodTemplateSpec) quantity.Resources {
-	pod := &corev1.Pod{Spec: *template.Spec.DeepCopy()}
-	askByDefault(&pod.Spec, nil)
-	askTogether(pod)
-	return PodRequests(pod)
-}
-
-// PodRequests is what kube-scheduler reserves for a pod: containers, init
-// containers and sidecars by their rules, pod-level requests, overhead, and
-// during an in-place resize the larger of what was asked and what is held,
-// or what is held alone where the node says it can never give more.
-// One pod slot is added. Containers without requests but with limits ask for
-// their limits, as the API server defaults them.
-func PodRequests(pod *corev1.Pod) quantity.Resources {
-	requests := Resources(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
-		UseStatusResources: pod.Spec.NodeName != "",
-		InPlacePodLevelResourcesVerticalScalingEnabled: true,
-	}))
-	requests.Pods = 1
-	return requests
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 func asking(texts ...string) (out []corev1.Container) {
@@ -42,7 +43,7 @@ func TestRequestsBeyondCountingAreTheMostThatCanBeCounted(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := translate.PodRequests(&corev1.Pod{Spec: tt.spec})
+			got := podspec.PodRequests(&corev1.Pod{Spec: tt.spec})
 			if n := got.Get(tt.name); n != quantity.Most {
 				t.Fatalf("the pod asks for %s %d, want %d", tt.name, n, int64(quantity.Most))
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // Generate draws the world of a seed.
@@ -257,7 +258,7 @@ func (g *generator) take(n *corev1.Node, pod *corev1.Pod) bool {
 	if g.used == nil {
 		g.used = map[string]corev1.ResourceList{}
 	}
-	need := translate.ResourceList(translate.PodRequests(pod))
+	need := translate.ResourceList(podspec.PodRequests(pod))
 	used := g.used[n.Name].DeepCopy()
 	if used == nil {
 		used = corev1.ResourceList{}

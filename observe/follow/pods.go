@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -43,7 +43,7 @@ func (f *Follower) podSeen(before, after *corev1.Pod) {
 	w, known := f.pods[after.UID]
 	if !known {
 		first := before == after // there when the watch began
-		if translate.IsTerminal(after) || first && started(after) || before != nil && !first {
+		if podspec.IsTerminal(after) || first && started(after) || before != nil && !first {
 			return // it has started before, or ended
 		}
 		w = &waiting{name: after.Name, namespace: after.Namespace, createdAt: after.CreationTimestamp.Time, seenAt: now, older: !f.Leading()}
@@ -61,7 +61,7 @@ func (f *Follower) podSeen(before, after *corev1.Pod) {
 	case started(after):
 		f.begun(w, now)
 		delete(f.pods, after.UID)
-	case translate.IsTerminal(after):
+	case podspec.IsTerminal(after):
 		delete(f.pods, after.UID)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/observe"
 )
 
@@ -52,7 +52,7 @@ func (w *world) loadsOfNodes() map[string]*loads {
 	}
 	known := map[*corev1.Container]*amounts{}
 	for p := range w.pods {
-		if l := byNode[p.Spec.NodeName]; l != nil && !translate.IsTerminal(p) {
+		if l := byNode[p.Spec.NodeName]; l != nil && !podspec.IsTerminal(p) {
 			l.add(p, amountsOf(p, known))
 		}
 	}
@@ -78,7 +78,7 @@ func amountsOf(p *corev1.Pod, known map[*corev1.Container]*amounts) *amounts {
 }
 
 func (l *loads) add(p *corev1.Pod, a *amounts) {
-	if translate.IsDaemon(p) {
+	if podspec.IsDaemon(p) {
 		plus(l.daemonRequests, a.requests)
 		plus(l.daemonLimits, a.limits)
 		return

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // byNode is the index of pods that PodsOn asks the store for.
@@ -23,7 +23,7 @@ func PodsOn(store client.Reader) func(node string) int {
 		}
 		n := 0
 		for i := range list.Items {
-			if p := &list.Items[i]; !translate.IsDaemon(p) && !translate.IsMirror(p) && !translate.IsTerminal(p) {
+			if p := &list.Items[i]; !podspec.IsDaemon(p) && !podspec.IsMirror(p) && !podspec.IsTerminal(p) {
 				n++
 			}
 		}

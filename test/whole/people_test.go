@@ -20,6 +20,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
@@ -345,14 +346,14 @@ func (w *people) schedule(ctx context.Context) {
 	}
 	used := map[string]quantity.Resources{}
 	for i := range pods {
-		used[pods[i].Spec.NodeName] = used[pods[i].Spec.NodeName].Add(translate.PodRequests(&pods[i]))
+		used[pods[i].Spec.NodeName] = used[pods[i].Spec.NodeName].Add(podspec.PodRequests(&pods[i]))
 	}
 	for i := range pods {
 		p := &pods[i]
 		if p.Spec.NodeName != "" || p.DeletionTimestamp != nil {
 			continue
 		}
-		before, wants := p.DeepCopy(), translate.PodRequests(p)
+		before, wants := p.DeepCopy(), podspec.PodRequests(p)
 		at := slices.IndexFunc(nodes, func(n corev1.Node) bool {
 			return admits(&n, p) && asksForLess(p, n.Status.Allocatable) && used[n.Name].Add(wants).FitsIn(translate.Resources(n.Status.Allocatable))
 		})

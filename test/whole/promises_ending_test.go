@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/test/market"
 )
 
@@ -39,7 +40,7 @@ func (p *promises) overdue(node *corev1.Node, pod *corev1.Pod) bool {
 // left to end it.
 func (p *promises) deletesPod(pod *corev1.Pod) {
 	node := p.nodes[pod.Spec.NodeName]
-	if node == nil || translate.IsTerminal(pod) {
+	if node == nil || podspec.IsTerminal(pod) {
 		return
 	}
 	if m, known := p.instance(translate.InstanceID(node.Spec.ProviderID)); known && isThere(&m) && !p.overdue(node, pod) {
@@ -85,7 +86,7 @@ func (p *promises) letsNodeGo(n *corev1.Node) {
 func (p *promises) carries(n *corev1.Node, at time.Time, what string) {
 	for _, pod := range p.pods {
 		switch {
-		case pod.Spec.NodeName != n.Name, translate.IsTerminal(pod.Pod), at.Sub(pod.boundAt) < unseen, p.overdue(n, pod.Pod):
+		case pod.Spec.NodeName != n.Name, podspec.IsTerminal(pod.Pod), at.Sub(pod.boundAt) < unseen, p.overdue(n, pod.Pod):
 		case pod.DeletionTimestamp != nil && !at.Before(pod.DeletionTimestamp.Time):
 		default:
 			p.breaks("no pod ends without an eviction", "pod "+pod.Name, "%s while it ran on node %s, since %s", what, n.Name, at.Sub(pod.boundAt).Round(time.Second))

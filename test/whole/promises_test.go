@@ -11,7 +11,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/store"
 )
@@ -161,7 +161,7 @@ func (p *promises) follows(a store.Audit, pod *corev1.Pod) {
 	}
 	n := 0
 	for _, life := range p.pods {
-		if life.DeletionTimestamp == nil && !translate.IsTerminal(life.Pod) && isSlot(life.Pod) {
+		if life.DeletionTimestamp == nil && !podspec.IsTerminal(life.Pod) && isSlot(life.Pod) {
 			n++
 		}
 	}

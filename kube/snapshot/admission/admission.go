@@ -12,7 +12,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // Table holds LimitRanges and RuntimeClasses. It is not safe for concurrent use. Build it with New.
@@ -47,12 +47,12 @@ func (t *Table) HasRuntimeClass(name string) bool { return t.runtimes[name] != n
 
 // Admit fills in what an API server adds to a pod that is created, or says why that would refuse it.
 func (t *Table) Admit(pod *corev1.Pod) error {
-	return translate.Admit(pod, t.limitsOf(pod.Namespace), t.runtimeOf(&pod.Spec))
+	return podspec.Admit(pod, t.limitsOf(pod.Namespace), t.runtimeOf(&pod.Spec))
 }
 
 // DaemonPod is the pod that a DaemonSet would make; nil where none is admitted.
 func (t *Table) DaemonPod(ds *appsv1.DaemonSet) *corev1.Pod {
-	return translate.DaemonPod(ds, t.limitsOf(ds.Namespace), t.runtimeOf(&ds.Spec.Template.Spec))
+	return podspec.DaemonPod(ds, t.limitsOf(ds.Namespace), t.runtimeOf(&ds.Spec.Template.Spec))
 }
 
 // limitsOf lists the LimitRanges of a namespace by name.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // admission makes the pod of a DaemonSet.
@@ -81,7 +81,7 @@ func (t *Table) newestIs(d *daemon, pod *corev1.Pod) {
 		d.early = pod
 	} else {
 		made := *pod
-		made.Spec.Tolerations = translate.DaemonPod(d.object, nil, nil).Spec.Tolerations
+		made.Spec.Tolerations = podspec.DaemonPod(d.object, nil, nil).Spec.Tolerations
 		pod = &made
 	}
 	d.newest, _ = t.shapes.DescribeDaemon(d.newest, pod)

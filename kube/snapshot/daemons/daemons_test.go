@@ -14,21 +14,21 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/snapshot/owner"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 type around struct{}
 
 func (around) Chosen(labels.Selector) (none []string)                          { return none }
-func (around) AddVolumes(*cluster.Shape, []translate.VolumeUse)                {}
+func (around) AddVolumes(*cluster.Shape, []podspec.VolumeUse)                  {}
 func (around) SpreadByDefault() bool                                           { return false }
 func (around) Over(string, labels.Set) string                                  { return "" }
 func (around) ComesBack(_ owner.ID, now quantity.Resources) quantity.Resources { return now }
 func (around) Changed(string)                                                  {}
-func (around) Spread(r *translate.Rules, _ string, _ map[string]string, _ owner.ID) translate.Rules {
+func (around) Spread(r *podspec.Rules, _ string, _ map[string]string, _ owner.ID) podspec.Rules {
 	return *r
 }
-func (around) DaemonPod(ds *appsv1.DaemonSet) *corev1.Pod { return translate.DaemonPod(ds, nil, nil) }
+func (around) DaemonPod(ds *appsv1.DaemonSet) *corev1.Pod { return podspec.DaemonPod(ds, nil, nil) }
 
 func asking(cpu string) corev1.PodSpec {
 	return corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}}}}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // ID names a controller of pods that is watched; the zero value is any other, or none.
@@ -42,7 +42,7 @@ func Of(pod *corev1.Pod) ID {
 type Workload struct {
 	Selector *metav1.LabelSelector
 	Asks     quantity.Resources // by its template
-	translate.Workload
+	podspec.Workload
 }
 
 // Change is what an owner says now, and what it said before.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // Table holds the PodDisruptionBudgets of every namespace. It is not safe for concurrent use. Build it with New.
@@ -32,11 +32,11 @@ func (t *Table) Recall(list []cluster.PodDisruptionBudget) { t.recalled = list }
 // Which pods it is about is asked again only where its selector changed; its
 // status changes with every pod that comes up.
 func (t *Table) Seen(b *policyv1.PodDisruptionBudget) bool {
-	next := &pdb{facts: translate.PodDisruptionBudget(b), written: b.Spec.Selector}
+	next := &pdb{facts: podspec.PodDisruptionBudget(b), written: b.Spec.Selector}
 	in := t.of(b.Namespace)
 	before := in.byName[b.Name]
 	if before == nil || !reflect.DeepEqual(before.written, next.written) {
-		next.selector = translate.PDBSelector(b)
+		next.selector = podspec.PDBSelector(b)
 		in.byName[b.Name] = next
 		t.forget(b.Namespace)
 		return true

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/owner"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // made is what the newest pod of an owner asked for when it was made. What a pod asks for may be
@@ -40,7 +41,7 @@ func (o *owners) ComesBack(of owner.ID, now quantity.Resources) quantity.Resourc
 // recordMade takes in what a pod asked for when it was made, where it still says that. Of
 // several that were made in the same second it is the most of each resource.
 func (o *owners) recordMade(e *shapes.Entry, pod *corev1.Pod) {
-	if e.Owner == (owner.ID{}) || !translate.IsAsMade(pod) {
+	if e.Owner == (owner.ID{}) || !podspec.IsAsMade(pod) {
 		return
 	}
 	before, known := o.made[e.Owner]

@@ -18,7 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/change"
 	"github.com/daemok/daemok/kube/snapshot/owner"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // workloads say what owners say of pods, and which Services select them.
@@ -91,15 +91,15 @@ type Pod struct {
 	up        bool      // it is ready
 	cost      int32     // its deletion cost, whatever set it
 	keeps     keeping
-	says      translate.Standing
+	says      podspec.Standing
 }
 
 // Read is what a pod says by itself. It needs no table.
 func Read(pod *corev1.Pod, now time.Time) *Pod {
-	p := translate.Pod(pod, now)
-	return &Pod{name: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, pod: p, waiting: translate.IsWaiting(pod), ended: translate.IsTerminal(pod), nominated: pod.Status.NominatedNodeName,
-		up: translate.IsUp(pod), cost: translate.DeletionCost(pod), keeps: keepingOf(pod), says: translate.StandingOf(pod),
-		unjudged: translate.IsUnjudged(pod), seenAt: now, cameAt: cameAt(p.CreatedAt, now)}
+	p := podspec.Pod(pod, now)
+	return &Pod{name: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, pod: p, waiting: podspec.IsWaiting(pod), ended: podspec.IsTerminal(pod), nominated: pod.Status.NominatedNodeName,
+		up: podspec.IsUp(pod), cost: podspec.DeletionCost(pod), keeps: keepingOf(pod), says: podspec.StandingOf(pod),
+		unjudged: podspec.IsUnjudged(pod), seenAt: now, cameAt: cameAt(p.CreatedAt, now)}
 }
 
 // IsDaemon reports whether a DaemonSet has made it.

@@ -13,7 +13,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/change"
 	"github.com/daemok/daemok/kube/snapshot/owner"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -31,10 +31,10 @@ func (around) IsReady(string) bool                                              
 func (around) MadeFor(string) bool                                              { return false }
 func (around) Named(string, string) (none *cluster.PodDisruptionBudget)         { return none }
 func (around) Chosen(labels.Selector) (none []string)                           { return none }
-func (around) AddVolumes(*cluster.Shape, []translate.VolumeUse)                 {}
+func (around) AddVolumes(*cluster.Shape, []podspec.VolumeUse)                   {}
 func (around) SpreadByDefault() bool                                            { return false }
 func (around) Over(string, labels.Set) string                                   { return "" }
-func (around) Spread(r *translate.Rules, _ string, _ map[string]string, _ owner.ID) translate.Rules {
+func (around) Spread(r *podspec.Rules, _ string, _ map[string]string, _ owner.ID) podspec.Rules {
 	return *r
 }
 

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // replicas are the pods of the controller: those of the workload that this process is of.
@@ -22,7 +22,7 @@ func (r *replicas) isReplica(e *Pod) bool {
 		return false
 	}
 	self := r.pods[r.Self]
-	return self != nil && self.shaped != nil && translate.AreReplicas(self.shaped.Labels, e.shaped.Labels)
+	return self != nil && self.shaped != nil && podspec.AreReplicas(self.shaped.Labels, e.shaped.Labels)
 }
 
 // recordReplica keeps whether a pod that was seen is a replica.

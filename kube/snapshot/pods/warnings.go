@@ -9,7 +9,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/mark"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // Reasons of events about pods that say what is not understood.
@@ -29,7 +29,7 @@ type Misread struct {
 }
 
 func misreadOf(pod *corev1.Pod) misread {
-	if value := translate.Misprotected(pod); value != "" {
+	if value := podspec.Misprotected(pod); value != "" {
 		return misread{ReasonInvalidDoNotDisrupt, fmt.Sprintf(`metadata.annotations[%s]: %s is neither "true" nor a length of time such as 30m or 2h, so it does not protect the pod`,
 			api.AnnotationDoNotDisrupt, value)}
 	}
@@ -41,7 +41,7 @@ func misreadOf(pod *corev1.Pod) misread {
 
 // recordMisread keeps what a pod says and is not understood.
 func (t *Table) recordMisread(name types.NamespacedName, pod *corev1.Pod) {
-	if what := misreadOf(pod); what != (misread{}) && !translate.IsTerminal(pod) {
+	if what := misreadOf(pod); what != (misread{}) && !podspec.IsTerminal(pod) {
 		t.misread[name] = what
 		return
 	}

@@ -15,13 +15,6 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Defaults are of pools that do not say otherwise.
-type Defaults struct {
-	InstanceCost quantity.MicroUSDPerHour // what each instance costs beside its type and volumes
-	Room         cluster.Room             // what instances are to leave to pods
-	Repair       cluster.Repair           // when unhealthy nodes are repaired: of these, and of nodes without a pool
-}
-
 // Offered is what a class offers now; without a catalogue why it offers nothing yet.
 type Offered struct {
 	Catalogue *cluster.Catalogue
@@ -30,7 +23,7 @@ type Offered struct {
 
 // Table holds pools. It is not safe for concurrent use. Build it with New.
 type Table struct {
-	Defaults Defaults // set before anything is seen
+	Defaults translate.PoolDefaults // set before anything is seen
 
 	pools    map[cluster.PoolID]translate.PoolObject
 	recalled []cluster.Pool
@@ -54,7 +47,7 @@ func (t *Table) Seen(p translate.PoolObject) (changed, nodes bool) {
 	if translate.IsForeign(p.Template.Spec.NodeClassRef) {
 		return false, false
 	}
-	p.InstanceCost, p.Room, p.Repair = t.Defaults.InstanceCost, t.Defaults.Room, t.Defaults.Repair
+	p.PoolDefaults = t.Defaults
 	before, known := t.pools[p.ID]
 	t.pools[p.ID] = p
 	t.Use(p.Class, 1)

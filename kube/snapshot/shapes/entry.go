@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/snapshot/owner"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // Entry is something with a shape: a pod, or what a DaemonSet would make. It
@@ -23,9 +23,9 @@ type Entry struct {
 	Labels    map[string]string // all of them; belongs to the object seen
 
 	rules        *sharedRules
-	own          *translate.Rules  // without the default spreads; nil where none can be added
+	own          *podspec.Rules    // without the default spreads; nil where none can be added
 	recalled     constraint.Labels // of a pod recalled: all that is known
-	uses         []translate.VolumeUse
+	uses         []podspec.VolumeUse
 	shape        *cluster.Shape // nil until it is first found
 	recalledPDBs string         // of a pod recalled: those that it was under
 	pdbs         string         // the PodDisruptionBudgets it is under, unless those of its namespace are stale

@@ -2,7 +2,7 @@ package shapes
 
 import (
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // interner gives pods with equal scheduling fields one shared Shape. A shape
@@ -23,7 +23,7 @@ func (in *interner) intern(s cluster.Shape) *cluster.Shape {
 	if in.byKey == nil {
 		in.byKey, in.of = map[string]*shared{}, map[*cluster.Shape]*shared{}
 	}
-	key := translate.ShapeKey(&s)
+	key := podspec.ShapeKey(&s)
 	entry, known := in.byKey[key]
 	if !known {
 		entry = &shared{key: key, shape: &s}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // RecallReaders counts the labels that a shape of a saved snapshot has as labels that some rule
@@ -26,7 +26,7 @@ func (t *Table) Recall(shape *cluster.Shape, node, pdbs string) *Entry {
 	for _, l := range shape.Labels {
 		labels[l.Key] = l.Value
 	}
-	e, _ := t.become(nil, Entry{Namespace: shape.Namespace, Node: node, Labels: labels, recalled: slices.Clone(shape.Labels)}, translate.RulesOfShape(shape))
+	e, _ := t.become(nil, Entry{Namespace: shape.Namespace, Node: node, Labels: labels, recalled: slices.Clone(shape.Labels)}, podspec.RulesOfShape(shape))
 	e.pdbs, e.recalledPDBs = pdbs, pdbs
 	return e
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // rulebook gives pods with equal rules one shared value, and knows which
@@ -20,7 +20,7 @@ type rulebook struct {
 
 type sharedRules struct {
 	key       string
-	rules     translate.Rules
+	rules     podspec.Rules
 	namespace string
 	shape     cluster.Shape // without labels and volumes
 	users     int
@@ -34,7 +34,7 @@ func newRulebook() rulebook {
 }
 
 // intern returns the shared form of rules and counts one more user.
-func (b *rulebook) intern(rules translate.Rules, namespace string, es *entries, chosen func(labels.Selector) []string) *sharedRules {
+func (b *rulebook) intern(rules podspec.Rules, namespace string, es *entries, chosen func(labels.Selector) []string) *sharedRules {
 	key := rules.Key()
 	shared, known := b.byKey[key]
 	if !known {
@@ -62,7 +62,7 @@ func (b *rulebook) release(shared *sharedRules, es *entries) {
 // count notes that one set of rules more, or less, reads labels. Where a label
 // is read from now on, or no longer, pods must be looked at again.
 func (b *rulebook) count(shape *cluster.Shape, by int, es *entries) {
-	translate.Reads(shape, func(namespace string, all bool, key string) {
+	podspec.Reads(shape, func(namespace string, all bool, key string) {
 		if all {
 			namespace = everywhere
 		}

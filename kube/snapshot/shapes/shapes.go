@@ -18,7 +18,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/snapshot/owner"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // namespaces are selected by rules of pods.
@@ -28,13 +28,13 @@ type namespaces interface {
 
 // volumes of pods ask something of nodes.
 type volumes interface {
-	AddVolumes(*cluster.Shape, []translate.VolumeUse)
+	AddVolumes(*cluster.Shape, []podspec.VolumeUse)
 }
 
 // workloads give spread constraints to pods without any.
 type workloads interface {
 	SpreadByDefault() bool
-	Spread(rules *translate.Rules, namespace string, labels map[string]string, of owner.ID) translate.Rules
+	Spread(rules *podspec.Rules, namespace string, labels map[string]string, of owner.ID) podspec.Rules
 }
 
 // pods say what the pod asks for that comes in the place of one that asks for now.
@@ -75,8 +75,8 @@ func New() *Table {
 // Describe makes an entry say what a pod says now; nil stands for one that
 // is new.
 func (t *Table) Describe(e *Entry, pod *corev1.Pod) *Entry {
-	rules := translate.RulesOf(pod)
-	next := Entry{Namespace: pod.Namespace, Node: pod.Spec.NodeName, Labels: pod.Labels, uses: translate.VolumeUses(pod), Owner: owner.Of(pod)}
+	rules := podspec.RulesOf(pod)
+	next := Entry{Namespace: pod.Namespace, Node: pod.Spec.NodeName, Labels: pod.Labels, uses: podspec.VolumeUses(pod), Owner: owner.Of(pod)}
 	if t.Workloads.SpreadByDefault() && !rules.SpreadsItself() {
 		own := rules
 		next.own = &own
@@ -93,13 +93,13 @@ func (t *Table) DescribeDaemon(e *Entry, pod *corev1.Pod) (*Entry, bool) {
 		t.Forget(e)
 		return nil, e != nil
 	}
-	return t.become(e, Entry{Namespace: pod.Namespace, Labels: pod.Labels}, translate.ForEveryNode(pod))
+	return t.become(e, Entry{Namespace: pod.Namespace, Labels: pod.Labels}, podspec.ForEveryNode(pod))
 }
 
-func (t *Table) become(e *Entry, next Entry, rules translate.Rules) (*Entry, bool) {
+func (t *Table) become(e *Entry, next Entry, rules podspec.Rules) (*Entry, bool) {
 	next.rules = t.rules.intern(rules, next.Namespace, &t.entries, t.Namespaces.Chosen)
 	if e != nil && e.rules == next.rules && e.Owner == next.Owner && maps.Equal(e.Labels, next.Labels) &&
-		slices.EqualFunc(e.uses, next.uses, translate.VolumeUse.Equal) {
+		slices.EqualFunc(e.uses, next.uses, podspec.VolumeUse.Equal) {
 		t.rules.release(next.rules, &t.entries)
 		e.Node, e.own, e.Labels, e.uses = next.Node, next.own, next.Labels, next.uses // so that the object seen before can go
 		if e.shape != nil && !t.comesBack(e).Equal(e.shape.Requests) {

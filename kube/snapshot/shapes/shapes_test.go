@@ -10,19 +10,19 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/snapshot/owner"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // around is what other tables would say: nothing. It counts the nodes that are looked at again.
 type around struct{ changed int }
 
 func (*around) Chosen(labels.Selector) (none []string)                          { return none }
-func (*around) AddVolumes(*cluster.Shape, []translate.VolumeUse)                {}
+func (*around) AddVolumes(*cluster.Shape, []podspec.VolumeUse)                  {}
 func (*around) SpreadByDefault() bool                                           { return false }
 func (*around) Over(string, labels.Set) string                                  { return "" }
 func (*around) ComesBack(_ owner.ID, now quantity.Resources) quantity.Resources { return now }
 func (a *around) Changed(string)                                                { a.changed++ }
-func (*around) Spread(r *translate.Rules, _ string, _ map[string]string, _ owner.ID) translate.Rules {
+func (*around) Spread(r *podspec.Rules, _ string, _ map[string]string, _ owner.ID) podspec.Rules {
 	return *r
 }
 

@@ -6,7 +6,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // CSINodeSeen takes in what drivers say of a node. It must not be written any
@@ -58,7 +58,7 @@ func (t *Table) Attachable(node string, expected []cluster.Attachable) []cluster
 	registered := t.csiNodes[node]
 	var out []cluster.Attachable
 	if registered != nil {
-		out = translate.Attachable(registered)
+		out = podspec.Attachable(registered)
 		for i := range out {
 			out[i].Count -= t.leftBehind(node, out[i].Driver)
 		}
@@ -66,7 +66,7 @@ func (t *Table) Attachable(node string, expected []cluster.Attachable) []cluster
 	if expected == nil {
 		return out
 	}
-	return translate.Expect(out, registered, expected)
+	return podspec.Expect(out, registered, expected)
 }
 
 // leftBehind is how many volumes of a driver are attached to a node although

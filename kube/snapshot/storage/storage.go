@@ -12,7 +12,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // users are the pods that use claims of volumes.
@@ -30,7 +30,7 @@ type Table struct {
 	users users
 	nodes nodes
 
-	objects     translate.Storage
+	objects     podspec.Storage
 	bound       boundClaims
 	csiNodes    map[string]*storagev1.CSINode
 	attachments map[string]map[string]attachment // by node and name
@@ -43,7 +43,7 @@ type attachment struct{ driver, volume string }
 func New(users users, nodes nodes) *Table {
 	return &Table{
 		users: users, nodes: nodes, bound: boundClaims{},
-		objects: translate.Storage{
+		objects: podspec.Storage{
 			Claims:  map[types.NamespacedName]*corev1.PersistentVolumeClaim{},
 			Volumes: map[string]*corev1.PersistentVolume{},
 			Classes: map[string]*storagev1.StorageClass{},
@@ -65,7 +65,7 @@ func isShared(users users, claim types.NamespacedName) bool {
 }
 
 // AddVolumes adds to a shape what the volumes of a pod ask of its node.
-func (t *Table) AddVolumes(shape *cluster.Shape, uses []translate.VolumeUse) {
+func (t *Table) AddVolumes(shape *cluster.Shape, uses []podspec.VolumeUse) {
 	t.objects.AddVolumes(shape, uses)
 }
 
@@ -136,7 +136,7 @@ func (t *Table) volumeChanged(v *corev1.PersistentVolume) bool {
 	for claim := range t.bound[v.Name] {
 		used = t.users.ClaimChanged(claim) || used
 	}
-	if class := t.objects.Classes[volume.GetPersistentVolumeClass(v)]; class != nil && translate.MadeByHand(class) {
+	if class := t.objects.Classes[volume.GetPersistentVolumeClass(v)]; class != nil && podspec.MadeByHand(class) {
 		for claim := range t.users.Claims() {
 			if c := t.objects.Claims[claim]; c != nil && c.Spec.VolumeName == "" {
 				used = t.users.ClaimChanged(claim) || used

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // Strip drops what none here reads from an object as it is decoded, so that
@@ -60,7 +60,7 @@ func Strip(object any) (any, error) {
 	case *batchv1.Job:
 		stripJob(o)
 	case *policyv1.PodDisruptionBudget:
-		translate.StripPDB(o)
+		podspec.StripPDB(o)
 	case *corev1.ReplicationController:
 		if o.Spec.Template != nil {
 			stripTemplate(o, o.Spec.Template)
@@ -107,7 +107,7 @@ func stripJob(o *batchv1.Job) {
 
 // stripTemplate keeps what pods of an owner ask for; nothing where it wants none.
 func stripTemplate(owner client.Object, t *corev1.PodTemplateSpec) {
-	is := translate.WorkloadOf(owner)
+	is := podspec.WorkloadOf(owner)
 	if is.IsDone() {
 		*t = corev1.PodTemplateSpec{}
 		return
@@ -177,7 +177,7 @@ func stripSpec(s *corev1.PodSpec) {
 	s.ImagePullSecrets, s.HostAliases, s.DNSConfig = nil, nil, nil
 	var volumes []corev1.Volume
 	for i := range s.Volumes {
-		if translate.IsAttached(&s.Volumes[i]) {
+		if podspec.IsAttached(&s.Volumes[i]) {
 			volumes = append(volumes, s.Volumes[i])
 		}
 	}

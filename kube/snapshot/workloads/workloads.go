@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/snapshot/owner"
-	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // Table holds owners and Services. It is not safe for concurrent use. Build it with New.
@@ -47,19 +47,19 @@ func (t *Table) Workload(id owner.ID) (w owner.Workload, known bool) {
 func (t *Table) Seen(o client.Object) owner.Change {
 	switch o := o.(type) {
 	case *appsv1.ReplicaSet:
-		return t.is(IDOf(o), &owner.Workload{Selector: o.Spec.Selector, Asks: translate.TemplateRequests(&o.Spec.Template), Workload: translate.WorkloadOf(o)})
+		return t.is(IDOf(o), &owner.Workload{Selector: o.Spec.Selector, Asks: podspec.TemplateRequests(&o.Spec.Template), Workload: podspec.WorkloadOf(o)})
 	case *appsv1.StatefulSet:
-		return t.is(IDOf(o), &owner.Workload{Selector: o.Spec.Selector, Asks: translate.TemplateRequests(&o.Spec.Template), Workload: translate.WorkloadOf(o)})
+		return t.is(IDOf(o), &owner.Workload{Selector: o.Spec.Selector, Asks: podspec.TemplateRequests(&o.Spec.Template), Workload: podspec.WorkloadOf(o)})
 	case *corev1.ReplicationController:
-		now := &owner.Workload{Selector: &metav1.LabelSelector{MatchLabels: o.Spec.Selector}, Workload: translate.WorkloadOf(o)}
+		now := &owner.Workload{Selector: &metav1.LabelSelector{MatchLabels: o.Spec.Selector}, Workload: podspec.WorkloadOf(o)}
 		if o.Spec.Template != nil {
-			now.Asks = translate.TemplateRequests(o.Spec.Template)
+			now.Asks = podspec.TemplateRequests(o.Spec.Template)
 		}
 		return t.is(IDOf(o), now)
 	case *batchv1.Job:
 		// Which pods it selects is nothing that the scheduler asks. One that is done is as good as gone: there
 		// are many.
-		now := &owner.Workload{Asks: translate.TemplateRequests(&o.Spec.Template), Workload: translate.WorkloadOf(o)}
+		now := &owner.Workload{Asks: podspec.TemplateRequests(&o.Spec.Template), Workload: podspec.WorkloadOf(o)}
 		if now.IsDone() {
 			now = nil
 		}
@@ -104,7 +104,7 @@ func (t *Table) is(id owner.ID, now *owner.Workload) owner.Change {
 func (t *Table) SpreadByDefault() bool { return len(t.Defaults) > 0 }
 
 // Spread adds the defaults to rules without spreads.
-func (t *Table) Spread(rules *translate.Rules, namespace string, labels map[string]string, of owner.ID) translate.Rules {
+func (t *Table) Spread(rules *podspec.Rules, namespace string, labels map[string]string, of owner.ID) podspec.Rules {
 	return rules.WithSpreads(t.Defaults, t.selecting(namespace, labels), t.owners[of].Selector)
 }
 

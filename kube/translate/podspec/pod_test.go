@@ -1,4 +1,4 @@
-package translate
+package podspec
 
 import (
 	"strings"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 func container(cpu string) corev1.Container {
@@ -85,9 +86,9 @@ func TestNodeTerms(t *testing.T) {
 		"SC-34 the selector holds in every alternative":       {corev1.PodSpec{NodeSelector: map[string]string{"x": "1"}, Affinity: affinity(expressions(zone), expressions(corev1.NodeSelectorRequirement{Key: "y", Operator: corev1.NodeSelectorOpExists}))}, "topology.kubernetes.io/zone in a; x in 1 | x in 1; y exists"},
 		"SC-39 older names of labels behave as today's":       {corev1.PodSpec{NodeSelector: map[string]string{"beta.kubernetes.io/arch": "arm64"}}, "kubernetes.io/arch in arm64"},
 		"an empty alternative matches nothing, the rest does": {corev1.PodSpec{Affinity: affinity(corev1.NodeSelectorTerm{}, expressions(zone))}, "topology.kubernetes.io/zone in a"},
-		"only empty alternatives match no node":               {corev1.PodSpec{Affinity: affinity(corev1.NodeSelectorTerm{})}, FieldName + " nothing"},
-		"a comparison with a word matches no node":            {corev1.PodSpec{Affinity: affinity(expressions(corev1.NodeSelectorRequirement{Key: "n", Operator: corev1.NodeSelectorOpGt, Values: []string{"many"}}))}, FieldName + " nothing"},
-		"a field is a node's name":                            {corev1.PodSpec{Affinity: affinity(corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"n"}}}})}, FieldName + " in n"},
+		"only empty alternatives match no node":               {corev1.PodSpec{Affinity: affinity(corev1.NodeSelectorTerm{})}, translate.FieldName + " nothing"},
+		"a comparison with a word matches no node":            {corev1.PodSpec{Affinity: affinity(expressions(corev1.NodeSelectorRequirement{Key: "n", Operator: corev1.NodeSelectorOpGt, Values: []string{"many"}}))}, translate.FieldName + " nothing"},
+		"a field is a node's name":                            {corev1.PodSpec{Affinity: affinity(corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"n"}}}})}, translate.FieldName + " in n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package translate
+package podspec
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 const ebs = "ebs.csi.aws.com"
@@ -164,7 +165,7 @@ func TestVolumes(t *testing.T) {
 		"SC-187 two volumes together": {store(claim("data", bound("pv")), pv("pv", csi, []string{"b", "c"}), claim("logs", of("zonal"))),
 			uses("data", "logs"), zone("b"), "[{ebs.csi.aws.com  false} {ebs.csi.aws.com  false}]", ""},
 		"SC-187 two volumes in different zones": {store(claim("data", bound("pv")), pv("pv", csi, []string{"c"}), claim("logs", of("zonal"))),
-			uses("data", "logs"), FieldName + " nothing", "[{ebs.csi.aws.com  false} {ebs.csi.aws.com  false}]", "that of claim default/logs lies where the others are not"},
+			uses("data", "logs"), translate.FieldName + " nothing", "[{ebs.csi.aws.com  false} {ebs.csi.aws.com  false}]", "that of claim default/logs lies where the others are not"},
 		"SC-187 alternatives that exclude each other are left out": {store(
 			claim("data", bound("pv")), pv("pv", csi, nil, alternatives("a", "b")), claim("logs", bound("pv2")), pv("pv2", csi, nil, alternatives("b", "c"))),
 			uses("data", "logs"), zone("b"), "[{ebs.csi.aws.com  false} {ebs.csi.aws.com  false}]", ""},
@@ -190,7 +191,7 @@ func TestVolumes(t *testing.T) {
 		"SC-196 a volume written in the pod": {store(), holding(corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-3"}}), "", "[{ebs.csi.aws.com  false}]", ""},
 		"a volume that is being made for a node": {store(claim("data", of("zonal"), func(c *corev1.PersistentVolumeClaim) {
 			c.Annotations = map[string]string{"volume.kubernetes.io/selected-node": "n1"}
-		})), uses("data"), FieldName + " in n1; " + zone("a,b"), "[{ebs.csi.aws.com  false}]", ""},
+		})), uses("data"), translate.FieldName + " in n1; " + zone("a,b"), "[{ebs.csi.aws.com  false}]", ""},
 		"volumes made beforehand": {store(claim("data", of("local")), pv("one", csi, []string{"a"}, free("local", "10Gi")), pv("two", csi, []string{"b"}, free("local", "20Gi")),
 			pv("small", csi, []string{"c"}, free("local", "9Gi")), pv("other", csi, []string{"c"}, free("waits", "10Gi"))), uses("data"), zone("a") + " | " + zone("b"), "[]", ""},
 		"a volume made beforehand for any node": {store(claim("data", of("local")), pv("one", csi, nil, free("local", "10Gi"))), uses("data"), "", "[]", ""},

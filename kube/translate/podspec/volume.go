@@ -1,4 +1,4 @@
-package translate
+package podspec
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // VolumeUse is one volume of a pod that is attached to its node: a claim, or
@@ -139,7 +140,7 @@ func both(a, b []constraint.Requirements) (terms []constraint.Requirements, ok b
 		}
 	}
 	if len(terms) == 0 {
-		return []constraint.Requirements{impossible()}, false
+		return []constraint.Requirements{translate.Impossible()}, false
 	}
 	return terms, true
 }
@@ -252,13 +253,13 @@ func places(pv *corev1.PersistentVolume) []constraint.Requirements {
 			}
 		}
 		if len(terms) == 0 {
-			return []constraint.Requirements{impossible()}
+			return []constraint.Requirements{translate.Impossible()}
 		}
 	}
 	var where constraint.Requirements
 	for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion} {
 		if value, has := pv.Labels[key]; has {
-			where = where.And(constraint.Requirement{Key: NormaliseKey(key), Set: constraint.Values(strings.Split(value, "__")...)})
+			where = where.And(constraint.Requirement{Key: translate.NormaliseKey(key), Set: constraint.Values(strings.Split(value, "__")...)})
 		}
 	}
 	if len(where) == 0 {
@@ -303,7 +304,7 @@ func (s *Storage) unbound(claim *corev1.PersistentVolumeClaim) (looked, string) 
 		v.out.Driver, v.terms = csiName(class.Provisioner), allowed(class.AllowedTopologies)
 	}
 	if node, chosen := claim.Annotations[volume.AnnSelectedNode]; chosen { // the volume is being made for this node
-		v.terms, _ = both(v.terms, []constraint.Requirements{{{Key: FieldName, Set: constraint.Values(node)}}})
+		v.terms, _ = both(v.terms, []constraint.Requirements{{{Key: translate.FieldName, Set: constraint.Values(node)}}})
 	}
 	return v, ""
 }
@@ -340,14 +341,14 @@ func allowed(terms []corev1.TopologySelectorTerm) []constraint.Requirements {
 	for _, t := range terms {
 		var term constraint.Requirements
 		for _, e := range t.MatchLabelExpressions {
-			term = term.And(constraint.Requirement{Key: NormaliseKey(e.Key), Set: constraint.Values(e.Values...)})
+			term = term.And(constraint.Requirement{Key: translate.NormaliseKey(e.Key), Set: constraint.Values(e.Values...)})
 		}
 		if len(term) > 0 {
 			out = append(out, term)
 		}
 	}
 	if len(out) == 0 {
-		return []constraint.Requirements{impossible()}
+		return []constraint.Requirements{translate.Impossible()}
 	}
 	return out
 }

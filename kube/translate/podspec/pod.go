@@ -1,4 +1,9 @@
-package translate
+// Package podspec converts Pods to core values: what they request of nodes, of volumes and of other pods, and
+// what their workloads and PodDisruptionBudgets say of their eviction.
+//
+// It promises to be pure, as package translate, and to leave a pod to kube-scheduler alone whose rules it
+// does not know: it names the rule.
+package podspec
 
 import (
 	"slices"

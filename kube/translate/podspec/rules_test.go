@@ -1,4 +1,4 @@
-package translate
+package podspec
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 func TestSpread(t *testing.T) {
@@ -216,7 +217,7 @@ func TestACordonedNodeIsTaintedOnce(t *testing.T) {
 	want := "node.kubernetes.io/unschedulable:NoSchedule"
 	for _, taints := range [][]corev1.Taint{nil, {{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}}} {
 		n.Spec.Taints = taints
-		if got := Node(n, nil).Taints; len(got) != 1 || got[0].String() != want {
+		if got := translate.Node(n, nil).Taints; len(got) != 1 || got[0].String() != want {
 			t.Errorf("taints = %v, want %s once", got, want)
 		}
 	}

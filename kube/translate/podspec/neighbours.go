@@ -1,4 +1,4 @@
-package translate
+package podspec
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // neighbour is a term of pod affinity whose namespaces are not looked up yet.
@@ -81,7 +82,7 @@ func readNeighbour(t *corev1.PodAffinityTerm, pod *corev1.Pod) (neighbour, error
 	}
 	chosen = withLabels(chosen, t.MatchLabelKeys, pod.Labels, constraint.In)
 	chosen = withLabels(chosen, t.MismatchLabelKeys, pod.Labels, constraint.NotIn)
-	n := neighbour{term: cluster.Neighbours{Key: NormaliseKey(t.TopologyKey), Selector: chosen}}
+	n := neighbour{term: cluster.Neighbours{Key: translate.NormaliseKey(t.TopologyKey), Selector: chosen}}
 	if t.NamespaceSelector == nil {
 		n.term.Namespaces = distinct(t.Namespaces)
 		if len(n.term.Namespaces) == 0 {

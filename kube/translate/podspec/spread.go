@@ -1,4 +1,4 @@
-package translate
+package podspec
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // spreads converts the topology spread constraints of a pod with the given
@@ -33,7 +34,7 @@ func spread(c *corev1.TopologySpreadConstraint, labels map[string]string) (clust
 		chosen.Nothing = true // kube-scheduler counts no pods for an empty selector
 	}
 	out := cluster.Spread{
-		Key:             NormaliseKey(c.TopologyKey),
+		Key:             translate.NormaliseKey(c.TopologyKey),
 		Selector:        chosen,
 		MaxSkew:         c.MaxSkew,
 		Soft:            c.WhenUnsatisfiable == corev1.ScheduleAnyway,

@@ -1,4 +1,4 @@
-package translate
+package podspec
 
 import (
 	"os"
@@ -18,7 +18,7 @@ var plugins = []string{
 // TestEveryPluginOfTheSchedulerHasARule: the table that users read says of
 // each plugin whether it is followed, and names no other.
 func TestEveryPluginOfTheSchedulerHasARule(t *testing.T) {
-	page, err := os.ReadFile("../../docs/concepts/scheduling.md")
+	page, err := os.ReadFile("../../../docs/concepts/scheduling.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package translate
+package podspec
 
 import (
 	"slices"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // Storage is what a cluster says about volumes. Its maps belong to the caller that fills them;
@@ -112,7 +113,7 @@ func Attachable(n *storagev1.CSINode) []cluster.Attachable {
 			out = append(out, cluster.Attachable{Driver: d.Name, Count: int64(*d.Allocatable.Count)})
 		}
 	}
-	slices.SortFunc(out, byDriver)
+	slices.SortFunc(out, translate.ByDriver)
 	return out
 }
 
@@ -125,8 +126,6 @@ func Expect(seen []cluster.Attachable, registered *storagev1.CSINode, kind []clu
 			out = append(out, a)
 		}
 	}
-	slices.SortFunc(out, byDriver)
+	slices.SortFunc(out, translate.ByDriver)
 	return out
 }
-
-func byDriver(a, b cluster.Attachable) int { return strings.Compare(a.Driver, b.Driver) }
