@@ -316,7 +316,7 @@ func Simulate(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan, h
 	return simulate(s, worldOf(s, options, podsOf(placed.Placements)), options, &placed, how)
 }
 
-// recorder foretells what becomes of answers to one snapshot.
+// simulator finds what becomes of answers to one snapshot.
 type simulator struct {
 	s       *cluster.Snapshot
 	world   *forecast.World

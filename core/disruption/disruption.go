@@ -30,7 +30,7 @@ type Options struct {
 	Weigh       Weigher // nil: preferences of pods hold until these cannot be placed with them
 }
 
-// Weigher reports which preferences of pods are worth what they cost, by shape; nil: all are. It
+// Weigher says which preferences of pods are worth what they cost. It
 // may ask several times where the pods find places.
 type Weigher func(s *cluster.Snapshot, pods []cluster.Pod, solve func(preferences demand.Counting) place.Result) demand.Counting
 

@@ -8,6 +8,7 @@ type Batch struct {
 	Groups    []Group
 	Offerings []Offering
 	Limits    []int64 // what instances may take in all, see Offering.Takes
+	After     int     // pods that are packed after this batch, in batches of their own
 }
 
 // Group is pods that are alike.

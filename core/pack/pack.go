@@ -43,15 +43,27 @@ func New(effort Effort, pods int) *Packer {
 	return &Packer{effort, pods, budget{effort, effort / 8}}
 }
 
-// Pack chooses instances for the batch, see Solve.
+// Pack chooses instances for the batch, see Solve. Batches that follow each other share the effort by their pods; what
+// one of them does not use is left to the others.
 func (p *Packer) Pack(batch Batch) []Instance {
 	mine := 0
 	for i := range batch.Groups {
 		mine += int(batch.Groups[i].Count)
 	}
 	share := min(1, float64(Usual(mine))/float64(Usual(p.pods)))
-	return Solve(batch, p.left.take(Effort(float64(share*float64(p.effort)))))
+	effort := Effort(float64(share * float64(p.effort)))
+	if batch.After == 0 {
+		return Solve(batch, p.left.take(effort))
+	}
+	mineOf := float64(mine) / float64(mine+batch.After)
+	given := p.left.take(min(effort, max(smallest, Effort(float64(mineOf*float64(p.left.left))))))
+	out, used := solve(&batch, given)
+	p.left.left += max(0, given-used)
+	return out
 }
+
+// smallest is the effort for the smallest batch of several: it suffices to choose exactly for a handful of pods.
+const smallest = Effort(250_000)
 
 // budget is the effort that is left, and what is kept back for batches that
 // come when it is used up.
@@ -86,10 +98,21 @@ const (
 // left out. Where limits do not suffice for all others there is no answer: it is not for costs to
 // decide which pods go without.
 func Solve(batch Batch, effort Effort) []Instance {
-	s := newSolver(&batch)
+	out, _ := solve(&batch, effort)
+	return out
+}
+
+// solve is Solve, and returns the steps that it took.
+func solve(batch *Batch, effort Effort) ([]Instance, Effort) {
+	s := newSolver(batch)
 	if len(s.offerings) == 0 {
-		return nil
+		return nil, 0
 	}
+	out := s.solve(effort)
+	return out, Effort(s.steps)
+}
+
+func (s *solver) solve(effort Effort) []Instance {
 	groups := s.waiting()
 	if best, ok := s.exact(groups, int64(effort)); ok {
 		return s.answer(best)

@@ -145,7 +145,8 @@ func (c *clientele) merge(worth []float64) {
 }
 
 // useful returns the options that may be part of the cheapest offerings for the classes: the frontier where one class
-// alone uses the pool, else all that are available.
+// alone uses the pool, else all that are available. They are all where interruptions are likely to cost something, since
+// that counts on the frontier, and not in the bound.
 func (c *clientele) useful(b *supply.Candidate) bitset.Set {
 	var only *class
 	for _, x := range c.classes {
@@ -160,11 +161,14 @@ func (c *clientele) useful(b *supply.Candidate) bitset.Set {
 	if only == nil {
 		return nil
 	}
+	if b.Risk != nil {
+		return b.AvailableNow
+	}
 	asked := make([]bool, len(only.sum))
 	for i, v := range only.sum {
 		asked[i] = v > 0
 	}
-	return b.Frontier(only.options[b.At], asked)
+	return b.Frontier([]bitset.Set{only.options[b.At]}, asked)
 }
 
 // open returns the classes whose pods may be on the option, one bit each.

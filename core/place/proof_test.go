@@ -102,3 +102,24 @@ func TestTheBoundOfManyClasses(t *testing.T) {
 		t.Errorf("cost %v, bound %v, %d left", r.Cost, r.Bound, len(r.Unplaced))
 	}
 }
+
+// What interruptions are likely to cost decides which instances are launched. It is no part of their price, and so no
+// part of the bound either.
+func TestTheBoundCountsPricesAlone(t *testing.T) {
+	s, err := scenario.Parse(`
+catalogue c1 1
+kind risky cpu=4 memory=16Gi pods=100
+  offer a spot 0.08 risk=0.15
+kind safe cpu=4 memory=16Gi pods=100
+  offer a spot 0.10
+pool NodePool/default catalogue=c1
+shape web namespace=default cpu=3 memory=2Gi
+waiting default/web shape=web
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := place.Place(s, place.Options{}); len(r.Unplaced) > 0 || math.Abs(float64(r.Bound)/1e6-0.06) > 1e-5 {
+		t.Errorf("bound is %s with %d pods left; want $0.06, three of the four cores of the cheapest", r.Bound, len(r.Unplaced))
+	}
+}

@@ -56,8 +56,13 @@ func (pr batcher) launchTogether() {
 			return g.Home != tier || g.Left() == 0 || !pr.distinguishable(g)
 		})
 		extras := pr.extrasBeside(groups)
-		for _, p := range partsOf(pr.Provisioner, tier, groups) {
-			if l := pr.batchOf(p); len(l.Offerings) > 0 && !pr.Effort.Spent(0) {
+		parts := partsOf(pr.Provisioner, tier, groups)
+		for i, p := range parts {
+			l := pr.batchOf(p)
+			for _, later := range parts[i+1:] {
+				l.After += later.pods()
+			}
+			if len(l.Offerings) > 0 && !pr.Effort.Spent(0) {
 				pr.launchBatch(l, extras)
 			}
 		}
@@ -69,6 +74,15 @@ func (pr batcher) launchTogether() {
 type part struct {
 	groups []*demand.Group
 	pools  bitset.Set // by Candidate.At; the number after the last pool stands for capacity reservations
+}
+
+// pods counts the pods that the part launches for.
+func (p *part) pods() int {
+	n := 0
+	for _, g := range p.groups {
+		n += int(g.Left())
+	}
+	return n
 }
 
 // partsOf divides the groups of a tier.
@@ -179,7 +193,6 @@ func (l *batch) reportPorts(from int) {
 func (l *batch) addPool(pr *Provisioner, b *supply.Candidate) {
 	takes := l.takes(b, pr.Reserved.Left)
 	from := offeringPool{b: b, setOf: make([]uint32, len(l.groups))}
-	worthwhile := bitset.New(len(b.Options))
 	lots, known := map[*supply.Lot]uint32{}, map[string]uint32{}
 	var key []byte
 	for i, g := range l.groups {
@@ -193,12 +206,11 @@ func (l *batch) addPool(pr *Provisioner, b *supply.Candidate) {
 		}
 		if _, found := known[string(key)]; !found {
 			known[string(key)] = uint32(len(from.sets))
-			open := b.Launchable(ways)
-			from.sets = append(from.sets, open)
-			worthwhile.Or(b.Frontier(open, l.asked))
+			from.sets = append(from.sets, b.Launchable(ways))
 		}
 		from.setOf[i] = known[string(key)]
 	}
+	worthwhile := b.Frontier(from.sets, l.asked)
 	from.first = len(l.Offerings)
 	n := worthwhile.Count()
 	l.Offerings, l.from = slices.Grow(l.Offerings, n), slices.Grow(l.from, n)

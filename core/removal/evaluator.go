@@ -23,7 +23,7 @@ type evaluator struct {
 	looked             []string                      // labels that rules look at
 	moves              int                           // how many moves are carried out here
 	podClasses         map[*cluster.Shape]*evaluatorPodClass
-	text               map[*cluster.Shape]string // see orderBy
+	text               map[*cluster.Shape]string // see place.Run.Order
 	daemons            map[*cluster.Shape]*topology.Rules
 	held               map[string]int // pods that use a volume for one pod at a time
 	reservedCapacities map[string]int64

@@ -73,7 +73,7 @@ func (d *evaluator) letGo(r *place.Run, at int, n *cluster.Node) {
 func (d *evaluator) expect(r *place.Run, m *cluster.Instance) int {
 	at := slices.IndexFunc(r.Candidates, func(b *supply.Candidate) bool { return b.ID == m.Pool })
 	if at < 0 {
-		panic("place: an instance is taken from a pool that is not there")
+		panic("removal: an instance is taken from a pool that is not there")
 	}
 	b := r.Candidates[at]
 	if b.Remaining != nil {

@@ -67,9 +67,9 @@ func (g *Simulator) Hopeless(node int, below quantity.MicroUSDPerHour) bool {
 func (g *Simulator) Snapshot() *cluster.Snapshot { return g.snapshot }
 
 // Take makes an answer true: the nodes that leave are being deleted, and their pods are where the answer put them. Later
-// answers are as after a Survey of that snapshot. It must not be called while questions are answered.
+// answers are as those of a new simulator of that snapshot. It must not be called while questions are answered.
 //
-// Cost: far below that of a Survey.
+// Cost: far below that of New.
 func (g *Simulator) Take(leave []int, a place.Result) {
 	s := g.snapshot
 	if len(g.moves) == 0 { // the first time, since others have them too

@@ -284,7 +284,7 @@ node nc claim=cc pool=NodePool/p price=0.1 created=2026-11-21T03:00:00Z ready in
 	}
 }
 
-// TestTakenAnswersAreTrue takes answers, and asks on as of a new Survey of what is
+// TestTakenAnswersAreTrue takes answers, and asks on as of a new simulator of what is
 // so then.
 func TestTakenAnswersAreTrue(t *testing.T) {
 	taken := 0

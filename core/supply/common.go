@@ -12,7 +12,7 @@ import (
 )
 
 // common is what pools with the same options have in common within one decision, for pods that request the same
-// resources. It is computed once for all of them, and for all plans that are compared.
+// resources. It is computed once for all of them, and for all plans that are compared, and nothing in it is written later.
 type common struct {
 	Free    [][]int64 // by instance type: what instances have for pods; nil where daemon pods alone are too much
 	Whole   [][]int64 // likewise, with the cpu that sustained takes off; nil: the same
@@ -32,9 +32,14 @@ type common struct {
 
 type columns = []bound.Column
 
-// columnsMax is for how many sets of options the columns are kept, and valuedMax for how many worths of resources what
-// options yield is.
-const columnsMax, valuedMax = 64, 64
+// What is kept at most: of columns and frontiers, by set of options; of what options yield, by worth of resources; and
+// of what is small, such as what a launch leaves open.
+const largeMax, smallMax = 64, 1024
+
+func (c *common) limitMemory() {
+	c.columns.Most, c.frontiers.Most, c.valued.Most, c.rooms.Most = largeMax, largeMax, largeMax, largeMax
+	c.fronts.Most, c.choices.Most = smallMax, smallMax
+}
 
 // commonOf returns what the pool has in common with others. Limits matter only by what they limit.
 func (o *Ready) commonOf(p *feasibility.Pool, number int, d amount.Dims, l *limits) *common {
@@ -49,7 +54,7 @@ func (o *Ready) commonOf(p *feasibility.Pool, number int, d amount.Dims, l *limi
 
 func newCommon(p *feasibility.Pool, d amount.Dims) *common {
 	c := &common{Free: make([][]int64, len(p.Kinds)), available: p.Available()}
-	c.columns.Most, c.valued.Most = columnsMax, valuedMax
+	c.limitMemory()
 	for k := range p.Kinds {
 		if p.Kinds[k].Daemons.FitsIn(p.Kinds[k].Free.Add(p.Kinds[k].Daemons)) {
 			c.Free[k] = d.Vector(p.Kinds[k].Free, p.InstanceTypeAt(k).Attachable)
@@ -121,7 +126,7 @@ func (c *common) recordCredit(p *feasibility.Pool, k int) {
 func (c *common) unleashed() *common {
 	return c.whole.Get(func() *common {
 		out := &common{Free: c.Whole, Credits: c.Credits, available: c.available}
-		out.columns.Most, out.valued.Most = columnsMax, valuedMax
+		out.limitMemory()
 		return out
 	})
 }

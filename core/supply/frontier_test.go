@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/core/amount"
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/chance"
 )
 
@@ -29,7 +31,7 @@ func TestTheFrontierKeepsWhatNoOtherOptionIsPreferableTo(t *testing.T) {
 			special := func(x int) bool {
 				return b.creditOf(b.Options[x].Kind) != nil || len(b.Offering(b.Options[x]).ReservedCapacities) > 0
 			}
-			frontier, ways := b.Frontier(b.AvailableNow, asked), b.waysToPay(b.AvailableNow, asked)
+			frontier, ways := b.Frontier([]bitset.Set{b.AvailableNow}, asked), b.paymentsIn(b.AvailableNow, asked)
 			for y := b.AvailableNow.Next(0); y >= 0; y = b.AvailableNow.Next(y + 1) {
 				instead := -1
 				for x := frontier.Next(0); x >= 0; x = frontier.Next(x + 1) {
@@ -71,4 +73,29 @@ func candidatesOf(s *cluster.Snapshot) []*Candidate {
 		out = append(out, b)
 	}
 	return out
+}
+
+// An option that both of two sets have stays, although each of the sets has a cheaper one that is as large: instances of
+// it alone may have pods of both.
+func TestTheFrontierKeepsWhatSeveralSetsShare(t *testing.T) {
+	s := &cluster.Snapshot{Pools: []cluster.Pool{{ID: cluster.PoolID{Kind: "NodePool", Name: "p"}, Catalogue: &cluster.Catalogue{}}}}
+	for i, name := range []string{"x", "y", "z"} {
+		s.Pools[0].Catalogue.InstanceTypes = append(s.Pools[0].Catalogue.InstanceTypes, cluster.InstanceType{
+			Name: name, Capacity: quantity.Resources{CPU: 4000, Memory: 8 * quantity.GiB, Pods: 10}, Allocatable: quantity.Resources{CPU: 4000, Memory: 8 * quantity.GiB, Pods: 10},
+			Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand, Available: true, Priced: true, Price: quantity.MicroUSDPerHour(100_000 + 1000*i)}},
+		})
+	}
+	b := candidatesOf(s)[0]
+	withX, withY := bitset.New(3), bitset.New(3)
+	for _, i := range []int{0, 2} {
+		withX.Add(i)
+		withY.Add(i/2 + 1)
+	}
+	asked := []bool{true, true, true, true}
+	if got := b.Frontier([]bitset.Set{withX, withY}, asked).Count(); got != 3 {
+		t.Errorf("%d of three options are kept", got)
+	}
+	if got := b.Frontier([]bitset.Set{withX}, asked); got.Count() != 1 || !got.Has(0) {
+		t.Errorf("of one set, %v is kept, want the cheapest alone", got)
+	}
 }
