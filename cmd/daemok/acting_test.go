@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 )
 
@@ -24,11 +25,11 @@ func TestThePlanKnowsWhereTheControllerRuns(t *testing.T) {
 			if want != cluster.NoReplica {
 				read = liveCluster(t, account, acting, node, lease)
 			}
-			now, err := read(t.Context(), newTarget())
+			now, err := read(t.Context(), inspect.NewTarget())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := now.snapshot.Nodes[0].Controller; got != want {
+			if got := now.Snapshot.Nodes[0].Controller; got != want {
 				t.Errorf("the node's seat is %q, want %q", got, want)
 			}
 		})

@@ -13,13 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/migrate/adopt"
 )
 
 func adoptCommand(open connector) *cobra.Command {
-	at, yes, form := newTarget(), false, output.New()
+	at, yes, form := inspect.NewTarget(), false, output.New()
 	cmd := &cobra.Command{
 		Use:   "adopt [NODE ...]",
 		Short: "List, and with --yes take over, nodes of a NodePool without a NodeClaim",
@@ -41,7 +42,7 @@ You may stop the command and run it again.`,
 			return runAdopt(cmd.Context(), store, cmd.OutOrStdout(), nodes, yes, form)
 		},
 	}
-	at.addTo(cmd)
+	at.AddTo(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "take over what is listed")
 	form.AddTo(cmd.Flags())
 	return cmd
@@ -117,7 +118,7 @@ func (as *adoptions) end() error {
 }
 
 func runAdopt(ctx context.Context, store client.Client, out io.Writer, nodes []string, yes bool, form *output.Format) error {
-	serves, _, err := served(store)
+	serves, _, err := inspect.Served(store)
 	if err != nil {
 		return err
 	}

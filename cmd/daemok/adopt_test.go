@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -24,7 +25,7 @@ import (
 // has its claim.
 func orphaned(t *testing.T) client.Client {
 	t.Helper()
-	s, err := kinds()
+	s, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}

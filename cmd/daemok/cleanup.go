@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws/leftover"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/access/kubectl"
 	"github.com/daemok/daemok/kube/access/output"
 )
@@ -79,7 +80,7 @@ func addInUse(cmd *cobra.Command, at *kubectl.Flags) {
 	at.AddTo(of)
 	of.VisitAll(func(f *pflag.Flag) {
 		if f.Name != "cluster" && f.Name != "namespace" {
-			f.Annotations = map[string][]string{ofKubectl: {"true"}}
+			f.Annotations = map[string][]string{inspect.OfKubectl: {"true"}}
 			cmd.Flags().AddFlag(f)
 		}
 	})

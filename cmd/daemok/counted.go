@@ -1,6 +1,8 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // counted prints a number of things: "1 error", "2 errors".
 func counted(n int, noun string) string {

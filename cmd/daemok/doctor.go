@@ -16,6 +16,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/cloud/aws/rights"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/doctor"
 	"github.com/daemok/daemok/kube/access/output"
@@ -32,13 +33,13 @@ const (
 // surroundings are what the doctor examines, as far as they can be reached.
 type surroundings struct {
 	open    connector
-	version func(*target) (string, error)
+	version func(*inspect.Target) (string, error)
 	may     func(client.Client) doctor.Reviewer
-	market  func(context.Context, *target) (*aws.Provider, error)
+	market  func(context.Context, *inspect.Target) (*aws.Provider, error)
 }
 
 func doctorCommand(in surroundings) *cobra.Command {
-	at, form := newTarget(), output.New()
+	at, form := inspect.NewTarget(), output.New()
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Report what is wrong with a cluster and its AWS account, before and after the installation",
@@ -67,8 +68,8 @@ Exit code 0: nothing is wrong. 1: there are warnings, or something could not be 
 			return verdict(findings)
 		},
 	}
-	at.addTo(cmd)
-	at.addAWS(cmd)
+	at.AddTo(cmd)
+	at.AddAWS(cmd)
 	form.AddTo(cmd.Flags())
 	return cmd
 }
@@ -104,7 +105,7 @@ func verdict(findings []doctor.Finding) error {
 }
 
 // examine examines the cluster; where it does not answer, that is what is wrong with it.
-func (in surroundings) examine(ctx context.Context, at *target) ([]doctor.Finding, error) {
+func (in surroundings) examine(ctx context.Context, at *inspect.Target) ([]doctor.Finding, error) {
 	p, err := in.patient(ctx, at)
 	var unreached *unreachedError
 	if errors.As(err, &unreached) {
@@ -120,22 +121,22 @@ func (in surroundings) examine(ctx context.Context, at *target) ([]doctor.Findin
 type unreachedError struct{ error }
 
 // patient is the cluster that is examined.
-func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient, error) {
+func (in surroundings) patient(ctx context.Context, at *inspect.Target) (*doctor.Patient, error) {
 	store, err := in.open(at)
 	if err != nil {
 		return nil, err
 	}
-	at.notes = io.Discard // its checks say what could not be read
-	if err := at.learn(ctx, store); err != nil {
+	at.Notes = io.Discard // its checks say what could not be read
+	if err := at.Learn(ctx, store); err != nil {
 		return nil, &unreachedError{err}
 	}
-	at.clusterName = at.eksName()
+	at.ClusterName = at.EKSName()
 	definitions, err := crds.All()
 	if err != nil {
 		return nil, err
 	}
 	p := &doctor.Patient{
-		Store: store, Definitions: definitions, Name: at.clusterName, Namespace: at.systemNamespace(),
+		Store: store, Definitions: definitions, Name: at.ClusterName, Namespace: at.SystemNamespace(),
 		Version: func(context.Context) (string, error) { return in.version(at) },
 	}
 	if in.may != nil {
@@ -158,7 +159,7 @@ func (in surroundings) patient(ctx context.Context, at *target) (*doctor.Patient
 }
 
 // account has the doctor ask AWS.
-func (in surroundings) account(ctx context.Context, p *doctor.Patient, at *target) error {
+func (in surroundings) account(ctx context.Context, p *doctor.Patient, at *inspect.Target) error {
 	if p.Name == "" {
 		return errNoName
 	}
@@ -200,16 +201,16 @@ func lacking(ctx context.Context, r *iamReader) (out []doctor.Finding, err error
 }
 
 // examined are all classes of a cluster, with what AWS has for them.
-func examined(ctx context.Context, at *target, store client.Client, provider *aws.Provider) (out []doctor.Class, err error) {
-	_, older, err := served(store)
+func examined(ctx context.Context, at *inspect.Target, store client.Client, provider *aws.Provider) (out []doctor.Class, err error) {
+	_, older, err := inspect.Served(store)
 	if err != nil {
 		return nil, err
 	}
-	classes, err := classesOf(ctx, at, store, provider, older)
+	classes, err := inspect.ClassesOf(ctx, at, store, provider, older)
 	if err != nil {
 		return nil, err
 	}
-	err = eachClass(ctx, store, classes.kinds, func(kind *class.Kind, c *class.Subject) error {
+	err = inspect.EachClass(ctx, store, classes.Scheme, func(kind *class.Kind, c *class.Subject) error {
 		out = append(out, lookedUp(ctx, kind, c, provider))
 		return nil
 	})
@@ -219,7 +220,7 @@ func examined(ctx context.Context, at *target, store client.Client, provider *aw
 // poolsOf are the pools of all API versions that a cluster has; none where NodePools are not
 // defined.
 func poolsOf(ctx context.Context, store client.Client) ([]translate.PoolObject, error) {
-	serves, _, err := served(store)
+	serves, _, err := inspect.Served(store)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +246,7 @@ func lookedUp(ctx context.Context, kind *class.Kind, found *class.Subject, provi
 }
 
 // serverVersion asks the API server for its version, such as "1.36".
-func serverVersion(at *target) (string, error) {
+func serverVersion(at *inspect.Target) (string, error) {
 	config, err := at.Config()
 	if err != nil {
 		return "", fmt.Errorf("find the cluster: %w", err)

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/doctor"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
@@ -34,7 +35,7 @@ func diagnosed(t *testing.T, objects ...client.Object) (findings []doctor.Findin
 // examinedBy is what daemok doctor prints of the cluster behind a connector.
 func examinedBy(t *testing.T, open connector) (findings []doctor.Finding, err error) {
 	t.Helper()
-	cmd := doctorCommand(surroundings{open: open, version: func(*target) (string, error) { return "1.36", nil }, market: market})
+	cmd := doctorCommand(surroundings{open: open, version: func(*inspect.Target) (string, error) { return "1.36", nil }, market: inspect.Market})
 	var out bytes.Buffer
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SetOut(&out)
@@ -80,7 +81,7 @@ func TestDoctorLooksAtClusterAndAccount(t *testing.T) {
 func TestDoctorLooksAtTheAccountBeforeTheDefinitionsAreInstalled(t *testing.T) {
 	prodAccount(t)
 	t.Setenv("CLUSTER_NAME", "prod")
-	scheme, err := kinds()
+	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestDoctorLooksAtTheAccountBeforeTheDefinitionsAreInstalled(t *testing.T) {
 		return store.List(ctx, list, options...)
 	}
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(meta.NewDefaultRESTMapper(nil)).WithInterceptorFuncs(interceptor.Funcs{List: undefined}).Build()
-	findings, _ := examinedBy(t, func(*target) (client.Client, error) { return store, nil })
+	findings, _ := examinedBy(t, func(*inspect.Target) (client.Client, error) { return store, nil })
 	ofClasses := ""
 	for _, f := range findings {
 		if f.Check == "node classes" {
@@ -156,7 +157,7 @@ func TestDoctorSaysThatTheAPIServerDoesNotAnswer(t *testing.T) {
 		return errors.New("dial tcp 127.0.0.1:1: connect: connection refused")
 	}
 	store := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{List: refused}).Build()
-	findings, err := examinedBy(t, func(*target) (client.Client, error) { return store, nil })
+	findings, err := examinedBy(t, func(*inspect.Target) (client.Client, error) { return store, nil })
 	if len(findings) != 1 || findings[0].Check != "kubernetes" || findings[0].Severity != doctor.Error || !strings.Contains(findings[0].Message, "connection refused") || !strings.Contains(findings[0].WayOut, "--context") {
 		t.Errorf("it finds %+v", findings)
 	}

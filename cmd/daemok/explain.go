@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
@@ -20,13 +21,13 @@ import (
 )
 
 // connector returns a client of a cluster.
-type connector func(*target) (client.Client, error)
+type connector func(*inspect.Target) (client.Client, error)
 
 // reachAWS connects to the AWS account of a cluster.
-type reachAWS func(context.Context, *target) (*aws.Provider, error)
+type reachAWS func(context.Context, *inspect.Target) (*aws.Provider, error)
 
 func explainCommand(open connector, reach reachAWS) *cobra.Command {
-	at, form := newTarget().forObjects(), output.New()
+	at, form := inspect.NewTarget().ForObjects(), output.New()
 	cmd := &cobra.Command{
 		Use:   "explain (node|pod|nodepool|nodeclaim|ec2nodeclass NAME | KIND/NAME | INSTANCE)",
 		Short: "Report what was decided about an object in the last day, and why",
@@ -74,7 +75,7 @@ in the subnets.`,
 			if q.class != "" {
 				list, err = explainClass(cmd.Context(), at, store, reach, q)
 			} else {
-				list, written, err = explain(cmd.Context(), store, at.systemNamespace(), q)
+				list, written, err = explain(cmd.Context(), store, at.SystemNamespace(), q)
 			}
 			if err != nil {
 				return err
@@ -82,8 +83,8 @@ in the subnets.`,
 			return form.Print(cmd.OutOrStdout(), statements(list, written, time.Now()))
 		},
 	}
-	at.addTo(cmd)
-	at.addAWS(cmd)
+	at.AddTo(cmd)
+	at.AddAWS(cmd)
 	form.AddTo(cmd.Flags())
 	return cmd
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/internal/brief"
@@ -51,8 +52,8 @@ type classView struct {
 }
 
 // explainClass says how a class is now: whether it is ready, what it selects, what uses it and what cannot be had.
-func explainClass(ctx context.Context, at *target, store client.Client, reach reachAWS, q question) ([]record.Statement, error) {
-	if err := at.learn(ctx, store); err != nil {
+func explainClass(ctx context.Context, at *inspect.Target, store client.Client, reach reachAWS, q question) ([]record.Statement, error) {
+	if err := at.Learn(ctx, store); err != nil {
 		return nil, err
 	}
 	found, err := classNamed(ctx, at, store, q.class, q.about.Name)
@@ -69,7 +70,7 @@ func explainClass(ctx context.Context, at *target, store client.Client, reach re
 	if err != nil {
 		return nil, err
 	}
-	short, err := v.unavailable(ctx, store, at.systemNamespace(), selected)
+	short, err := v.unavailable(ctx, store, at.SystemNamespace(), selected)
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +78,12 @@ func explainClass(ctx context.Context, at *target, store client.Client, reach re
 }
 
 // classNamed reads a class. The error names those that there are.
-func classNamed(ctx context.Context, at *target, store client.Client, kindName, name string) (*class.Subject, error) {
-	_, older, err := served(store)
+func classNamed(ctx context.Context, at *inspect.Target, store client.Client, kindName, name string) (*class.Subject, error) {
+	_, older, err := inspect.Served(store)
 	if err != nil {
 		return nil, err
 	}
-	kinds := kindsOfClasses(older, true, at.usual())
+	kinds := inspect.KindsOfClasses(older, true, at.UsualClasses())
 	i := slices.IndexFunc(kinds, func(k class.Kind) bool { return k.Name == kindName })
 	if i < 0 {
 		return nil, fmt.Errorf("the cluster has no kind %s: its API version is not installed", kindName)
@@ -150,7 +151,7 @@ func (v classView) ready() record.Statement {
 }
 
 // atAWS is what a class selects, as AWS has it now. Where AWS cannot be asked it is as the class's status says, and why.
-func atAWS(ctx context.Context, at *target, reach reachAWS, settings nodeclass.Class) (selected nodeclass.Resolved, unasked error) {
+func atAWS(ctx context.Context, at *inspect.Target, reach reachAWS, settings nodeclass.Class) (selected nodeclass.Resolved, unasked error) {
 	ctx, cancel := context.WithTimeout(ctx, awsFor)
 	defer cancel()
 	selected = settings.Resolved

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/examples"
@@ -60,7 +61,7 @@ func ofClassNamed(class, name, drifted string) *karpv1.NodeClaim {
 // A class is explained as it is now: whether it is ready, what it selects, what uses it and what cannot be had.
 func TestAClassIsExplainedAsItIs(t *testing.T) {
 	emulatedAccount(t)
-	scheme, err := kinds()
+	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}

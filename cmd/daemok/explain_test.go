@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe/record"
 )
@@ -21,7 +22,7 @@ import (
 // explained runs `daemok explain` on a cluster.
 func explained(t *testing.T, store client.Client, args ...string) (string, error) {
 	t.Helper()
-	cmd := explainCommand(func(*target) (client.Client, error) { return store, nil }, account)
+	cmd := explainCommand(func(*inspect.Target) (client.Client, error) { return store, nil }, inspect.Account)
 	var out bytes.Buffer
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetOut(&out)
@@ -32,7 +33,7 @@ func explained(t *testing.T, store client.Client, args ...string) (string, error
 
 // What a controller decided can be asked when it is gone.
 func TestExplainReadsWhatAControllerLeft(t *testing.T) {
-	scheme, err := kinds()
+	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 // An instance is explained by its ID, wherever that stands, through the NodeClaim that has it or had it; of one without a NodeClaim it is said
 // what it is and how to go on.
 func TestAnInstanceIsExplainedByItsID(t *testing.T) {
-	scheme, err := kinds()
+	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}

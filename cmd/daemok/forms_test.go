@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe/record"
@@ -39,7 +40,7 @@ type aForm struct {
 // kubectl takes, columns and templates what JSON has.
 func TestCommandsPrintInKubectlsForms(t *testing.T) {
 	cluster := manyThings(t)
-	store := func(*target) (client.Client, error) { return cluster, nil }
+	store := func(*inspect.Target) (client.Client, error) { return cluster, nil }
 	older := filepath.Join(t.TempDir(), "older.yaml")
 	if err := os.WriteFile(older, []byte("apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: web}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -50,7 +51,7 @@ func TestCommandsPrintInKubectlsForms(t *testing.T) {
 			"NAME:.name,TYPE:.choice.type,NONE:.none", "new-1 m5.large <none>", "{.launches[?(@.choice.price<0.1)].pods[*]}", "default/web-1 default/web-2", "pod default/web-1 goes to ",
 		},
 		"explain": {
-			func() *cobra.Command { return explainCommand(store, account) }, []string{"pod", "shop/web-1"}, "pod/web-1\n",
+			func() *cobra.Command { return explainCommand(store, inspect.Account) }, []string{"pod", "shop/web-1"}, "pod/web-1\n",
 			"WHAT:.about.name,SAID:.said", "shop/web-1 has no place", "{[*].why}", "limit cpu is 2 short", "",
 		},
 		"roll --status": {
@@ -133,7 +134,7 @@ func (f aForm) announce(t *testing.T) {
 // manyThings is a cluster with a pool, an orphan of another, and a record.
 func manyThings(t *testing.T) client.Client {
 	t.Helper()
-	scheme, err := kinds()
+	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/fence"
@@ -26,7 +27,7 @@ import (
 )
 
 func handbackCommand(open connector) *cobra.Command {
-	at, check, lease, form := newTarget(), false, "", output.New().WithoutNames()
+	at, check, lease, form := inspect.NewTarget(), false, "", output.New().WithoutNames()
 	cmd := &cobra.Command{
 		Use:   "handback",
 		Short: "Prepare a cluster for Karpenter to take over, without touching a node",
@@ -51,7 +52,7 @@ cluster after all, start the controller. With --check nothing is changed.`,
 			if err != nil {
 				return err
 			}
-			h, out := handback.Handback{Store: store, Namespace: at.systemNamespace()}, cmd.OutOrStdout()
+			h, out := handback.Handback{Store: store, Namespace: at.SystemNamespace()}, cmd.OutOrStdout()
 			key, err := leaseToHold(cmd.Context(), at, store, lease)
 			if err != nil {
 				return err
@@ -70,7 +71,7 @@ cluster after all, start the controller. With --check nothing is changed.`,
 			return underLease(cmd.Context(), lock, func(ctx context.Context) error { return cleanCluster(ctx, h, out) })
 		},
 	}
-	at.addTo(cmd)
+	at.AddTo(cmd)
 	cmd.Flags().BoolVar(&check, "check", false, "list what has to end first, and change nothing")
 	cmd.Flags().StringVar(&lease, "lease", "", "lease that the controllers lead by, as NAMESPACE/NAME; default as the installed controller has it")
 	form.AddTo(cmd.Flags())
@@ -170,7 +171,7 @@ func cleanCluster(ctx context.Context, h handback.Handback, out io.Writer) error
 }
 
 // leaseLock is the lease that controllers hold, as a holder of our own that does nothing.
-func leaseLock(at *target, key client.ObjectKey) (resourcelock.Interface, error) {
+func leaseLock(at *inspect.Target, key client.ObjectKey) (resourcelock.Interface, error) {
 	config, err := at.Config()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
@@ -218,23 +219,23 @@ func underLease(ctx context.Context, lock resourcelock.Interface, do func(contex
 
 // reportHolder says which controller is to be stopped. Where the lease cannot be read it is waited
 // for without a message.
-func reportHolder(ctx context.Context, at *target, store client.Reader, key client.ObjectKey, out io.Writer) {
+func reportHolder(ctx context.Context, at *inspect.Target, store client.Reader, key client.ObjectKey, out io.Writer) {
 	lease := &coordinationv1.Lease{}
 	if err := store.Get(ctx, key, lease); err != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
 		return
 	}
 	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	name := "NAME"
-	if d := at.controller.Deployment; d != nil {
+	if d := at.Controller.Deployment; d != nil {
 		name = d.Name
 	}
-	fmt.Fprintf(out, "now stop the controller, which runs in pod %s and holds lease %s: kubectl -n %s scale deployment %s --replicas 0\n", pod, key, at.systemNamespace(), name)
+	fmt.Fprintf(out, "now stop the controller, which runs in pod %s and holds lease %s: kubectl -n %s scale deployment %s --replicas 0\n", pod, key, at.SystemNamespace(), name)
 }
 
 // leaseToHold is the lease that the controllers lead by: the one that is given, else as this environment or the installed
 // controller has it. What is not known is not guessed: under another lease nothing would keep a controller from acting.
-func leaseToHold(ctx context.Context, at *target, store client.Reader, given string) (client.ObjectKey, error) {
-	if err := at.learn(ctx, store); err != nil {
+func leaseToHold(ctx context.Context, at *inspect.Target, store client.Reader, given string) (client.ObjectKey, error) {
+	if err := at.Learn(ctx, store); err != nil {
 		return client.ObjectKey{}, err
 	}
 	if given == "" {
@@ -242,28 +243,28 @@ func leaseToHold(ctx context.Context, at *target, store client.Reader, given str
 	}
 	namespace, name, is := strings.Cut(given, "/")
 	if !is || namespace == "" || name == "" || strings.Contains(name, "/") {
-		return client.ObjectKey{}, fmt.Errorf("--lease is %q: want NAMESPACE/NAME, such as %s/%s", given, at.systemNamespace(), installation.UsualLease)
+		return client.ObjectKey{}, fmt.Errorf("--lease is %q: want NAMESPACE/NAME, such as %s/%s", given, at.SystemNamespace(), installation.UsualLease)
 	}
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
 // leaseOfController is the lease by the settings of the controller, once learn has searched for it.
-func leaseOfController(ctx context.Context, at *target, store client.Reader) (client.ObjectKey, error) {
+func leaseOfController(ctx context.Context, at *inspect.Target, store client.Reader) (client.ObjectKey, error) {
 	const way = "name the lease that it leads by with --lease NAMESPACE/NAME"
-	if at.controller.Namespace == "" && os.Getenv("LEADER_ELECTION_NAME") == "" {
+	if at.Controller.Namespace == "" && os.Getenv("LEADER_ELECTION_NAME") == "" {
 		return client.ObjectKey{}, fmt.Errorf("the lease of the controller is not known: %s", way)
 	}
-	if at.controller.Deployment == nil {
+	if at.Controller.Deployment == nil {
 		if where, err := installation.Namespaces(ctx, store); err == nil && len(where) > 0 {
-			return client.ObjectKey{}, fmt.Errorf("namespace %s has no controller, and namespace %s has: give --system-namespace %s", at.systemNamespace(), strings.Join(where, ", "), where[0])
+			return client.ObjectKey{}, fmt.Errorf("namespace %s has no controller, and namespace %s has: give --system-namespace %s", at.SystemNamespace(), strings.Join(where, ", "), where[0])
 		}
 	}
 	for _, name := range []string{"LEADER_ELECTION_NAME", "LEADER_ELECTION_NAMESPACE", "DISABLE_LEADER_ELECTION"} {
-		if object := at.controller.Unread(name); object != "" && os.Getenv(name) == "" {
+		if object := at.Controller.Unread(name); object != "" && os.Getenv(name) == "" {
 			return client.ObjectKey{}, fmt.Errorf("the controller may have %s from %s, which is not read: %s", name, object, way)
 		}
 	}
-	lease := at.lease()
+	lease := at.Lease()
 	if lease.IsNone() {
 		return client.ObjectKey{}, errors.New("the controller leads by no lease (DISABLE_LEADER_ELECTION), so nothing shows whether it has stopped: " +
 			"set DISABLE_LEADER_ELECTION to false in its Deployment, or, once it has no pod any more, name a lease to hold meanwhile with --lease NAMESPACE/NAME")

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -25,7 +26,7 @@ import (
 // resting is a cluster with one NodeClaim, which changes as asked.
 func resting(t *testing.T, change func(*karpv1.NodeClaim)) (handback.Handback, client.Client) {
 	t.Helper()
-	s, err := kinds()
+	s, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func resting(t *testing.T, change func(*karpv1.NodeClaim)) (handback.Handback, c
 	if err := hand.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	return handback.Handback{Store: hand, Namespace: newTarget().systemNamespace()}, hand
+	return handback.Handback{Store: hand, Namespace: inspect.NewTarget().SystemNamespace()}, hand
 }
 
 func TestACheckOfAHandBackChangesNothing(t *testing.T) {
@@ -55,7 +56,7 @@ func TestACheckOfAHandBackChangesNothing(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("it says %q, want %q", out.String(), want)
 	}
-	freeze := client.ObjectKey{Namespace: newTarget().systemNamespace(), Name: api.ConfigMapFreeze}
+	freeze := client.ObjectKey{Namespace: inspect.NewTarget().SystemNamespace(), Name: api.ConfigMapFreeze}
 	if err := hand.Get(t.Context(), freeze, &corev1.ConfigMap{}); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("after a check the freeze is there: %v", err)
 	}
@@ -142,8 +143,8 @@ func TestAHandBackHoldsTheLeaseOfTheController(t *testing.T) {
 			if tt.controller != nil {
 				build = build.WithObjects(tt.controller.DeepCopy())
 			}
-			at := newTarget()
-			at.system = tt.system
+			at := inspect.NewTarget()
+			at.System = tt.system
 			key, err := leaseToHold(t.Context(), at, build.Build(), tt.given)
 			got := key.String()
 			if err != nil {
@@ -158,12 +159,12 @@ func TestAHandBackHoldsTheLeaseOfTheController(t *testing.T) {
 
 // A check of the wrong namespace does not say that all is well.
 func TestACheckOfAHandBackFindsTheController(t *testing.T) {
-	scheme, err := kinds()
+	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
 	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(installed()).Build()
-	cmd := handbackCommand(func(*target) (client.Client, error) { return store, nil })
+	cmd := handbackCommand(func(*inspect.Target) (client.Client, error) { return store, nil })
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs([]string{"--check", "--system-namespace", "nodes"})
 	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "namespace nodes has no controller, and namespace kube-system has: give --system-namespace kube-system") {

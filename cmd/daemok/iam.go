@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/cloud/aws/policy"
 	"github.com/daemok/daemok/cloud/aws/rights"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	deploy "github.com/daemok/daemok/deploy/aws"
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/kube/access/output"
@@ -31,17 +32,17 @@ func iamCommand(open connector) *cobra.Command {
 
 // iamFlags say whose policy is meant. What is empty is looked up.
 type iamFlags struct {
-	at                        *target
+	at                        *inspect.Target
 	account, partition, queue string
 	roles                     []string
 	alone, adoption, shifts   bool
 }
 
 func (f *iamFlags) add(cmd *cobra.Command) {
-	f.at.addTo(cmd)
-	cmd.Flags().StringVar(&f.at.clusterName, "cluster-name", "", "name of the cluster in EKS; default CLUSTER_NAME, else as the controller's Deployment has it")
+	f.at.AddTo(cmd)
+	cmd.Flags().StringVar(&f.at.ClusterName, "cluster-name", "", "name of the cluster in EKS; default CLUSTER_NAME, else as the controller's Deployment has it")
 	cmd.Flags().StringVar(&f.account, "account", "", "AWS account; default that of the AWS credentials")
-	cmd.Flags().StringVar(&f.at.region, "region", "", "AWS region of the cluster; default as the AWS SDK finds it")
+	cmd.Flags().StringVar(&f.at.Region, "region", "", "AWS region of the cluster; default as the AWS SDK finds it")
 	cmd.Flags().StringVar(&f.partition, "partition", "", "AWS partition; default that of the region")
 	cmd.Flags().StringSliceVar(&f.roles, "node-role", nil, "role of nodes, by name or ARN; may be repeated; default those of the cluster's classes")
 	cmd.Flags().StringVar(&f.queue, "queue", "", "name of the interruption queue; default as the controller's Deployment has it; none: no queue")
@@ -62,8 +63,8 @@ func (f *iamFlags) check() error {
 	switch {
 	case f.account != "" && !accountForm.MatchString(f.account):
 		return fmt.Errorf("--account is %q: want 12 digits, such as 123456789012", f.account)
-	case f.at.region != "" && !regionForm.MatchString(f.at.region):
-		return fmt.Errorf("--region is %q: want a region, such as eu-west-1", f.at.region)
+	case f.at.Region != "" && !regionForm.MatchString(f.at.Region):
+		return fmt.Errorf("--region is %q: want a region, such as eu-west-1", f.at.Region)
 	}
 	for _, role := range f.roles {
 		if !roleForm.MatchString(role) {
@@ -80,7 +81,7 @@ func (f *iamFlags) check() error {
 const noQueue = "none"
 
 func iamPolicyCommand(open connector) *cobra.Command {
-	f := iamFlags{at: newTarget()}
+	f := iamFlags{at: inspect.NewTarget()}
 	form, part := output.New("json", "cloudformation", "terraform").WithoutNames(), ""
 	cmd := &cobra.Command{
 		Use:   "policy",
@@ -178,12 +179,12 @@ func (r *iamReader) scope(ctx context.Context) (rights.Scope, error) {
 		if err != nil {
 			return rights.Scope{}, fmt.Errorf("%w; --without-cluster needs none", err)
 		}
-		if r.found, err = readIAMUse(ctx, store, r.flags.at.systemNamespace()); err != nil {
+		if r.found, err = readIAMUse(ctx, store, r.flags.at.SystemNamespace()); err != nil {
 			return rights.Scope{}, err
 		}
 	}
 	found := r.found
-	s := rights.Scope{Cluster: cmp.Or(r.flags.at.eksName(), found.setting("CLUSTER_NAME"))}
+	s := rights.Scope{Cluster: cmp.Or(r.flags.at.EKSName(), found.setting("CLUSTER_NAME"))}
 	if s.Cluster == "" {
 		return s, errNoName
 	}
@@ -212,7 +213,7 @@ var errNoName = errors.New("no Deployment names the cluster as the controller's 
 
 // place finds account, region and partition.
 func (r *iamReader) place(ctx context.Context, s *rights.Scope) error {
-	s.Account, s.Region, s.Partition = r.flags.account, r.flags.at.region, r.flags.partition
+	s.Account, s.Region, s.Partition = r.flags.account, r.flags.at.Region, r.flags.partition
 	if s.Account == "" || s.Region == "" {
 		a, err := r.aws(ctx)
 		if err != nil {
@@ -235,7 +236,7 @@ func (r *iamReader) place(ctx context.Context, s *rights.Scope) error {
 // aws connects to AWS once.
 func (r *iamReader) aws(ctx context.Context) (*audit.Auditor, error) {
 	if r.auditor == nil {
-		a, err := audit.Open(ctx, r.flags.at.region, "daemok-cli")
+		a, err := audit.Open(ctx, r.flags.at.Region, "daemok-cli")
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/cloud/aws/rights"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/access/output"
 )
 
@@ -21,7 +22,7 @@ const (
 )
 
 func iamCheckCommand(open connector) *cobra.Command {
-	f := iamFlags{at: newTarget()}
+	f := iamFlags{at: inspect.NewTarget()}
 	form, role := output.New().WithoutNames(), ""
 	cmd := &cobra.Command{
 		Use:   "check",

@@ -19,6 +19,7 @@ import (
 
 	awsclient "github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/policy"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/test/emulator"
 	"github.com/daemok/daemok/test/emulator/world"
@@ -28,12 +29,12 @@ import (
 // clusterOf is a cluster in memory with these objects.
 func clusterOf(t *testing.T, objects ...client.Object) connector {
 	t.Helper()
-	scheme, err := kinds()
+	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(objects...).Build()
-	return func(*target) (client.Client, error) { return store, nil }
+	return func(*inspect.Target) (client.Client, error) { return store, nil }
 }
 
 // installed is the controller's Deployment with these settings.
@@ -169,7 +170,7 @@ func TestIAMPolicyIsTheLeast(t *testing.T) {
 
 // Without a cluster and without credentials it prints what the flags say, in each form.
 func TestIAMPolicyWithoutACluster(t *testing.T) {
-	unreachable := func(*target) (client.Client, error) { t.Fatal("the cluster was asked"); return nil, nil }
+	unreachable := func(*inspect.Target) (client.Client, error) { t.Fatal("the cluster was asked"); return nil, nil }
 	args := []string{"policy", "--without-cluster", "--cluster-name=prod", "--account=123456789012", "--region=eu-west-1"}
 	for output, want := range map[string]string{
 		"json": `"iam:PassRole"`, "cloudformation": "  KarpenterNodeLifecyclePolicy:\n    Type: AWS::IAM::ManagedPolicy\n", "terraform": `resource "aws_iam_policy" "controller_node_lifecycle" {`,

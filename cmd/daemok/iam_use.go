@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/rights"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/installation"
 )
@@ -17,8 +18,8 @@ type inCluster struct {
 	use     rights.Use
 	classes int
 	install installation.Installation
-	at      *target // that learnt of it; nil: no cluster was read
-	role    string  // ARN of the role that the controller's service account names; empty: none
+	at      *inspect.Target // that learnt of it; nil: no cluster was read
+	role    string          // ARN of the role that the controller's service account names; empty: none
 }
 
 // setting is a setting of the controller; empty without a cluster.
@@ -26,21 +27,21 @@ func (c inCluster) setting(name string) string {
 	if c.at == nil {
 		return ""
 	}
-	return c.at.installed(name)
+	return c.at.Installed(name)
 }
 
 // readIAMUse reads the classes of a cluster, and the settings of its controller in a namespace; empty: the usual one.
 func readIAMUse(ctx context.Context, store client.Client, namespace string) (inCluster, error) {
-	at := newTarget()
-	at.system = namespace
-	if err := at.learn(ctx, store); err != nil {
+	at := inspect.NewTarget()
+	at.System = namespace
+	if err := at.Learn(ctx, store); err != nil {
 		return inCluster{}, err
 	}
-	specs, err := classSpecs(ctx, store, at.usual())
+	specs, err := classSpecs(ctx, store, at.UsualClasses())
 	if err != nil {
 		return inCluster{}, err
 	}
-	c := inCluster{use: rights.UseOf(specs), classes: len(specs), install: at.controller, at: at}
+	c := inCluster{use: rights.UseOf(specs), classes: len(specs), install: at.Controller, at: at}
 	if c.install.Deployment == nil {
 		return c, nil
 	}
@@ -53,12 +54,12 @@ func readIAMUse(ctx context.Context, store client.Client, namespace string) (inC
 // classSpecs are the specs of all classes, those of the v1alpha5 API included, for which
 // usual holds.
 func classSpecs(ctx context.Context, store client.Client, usual class.Usual) ([]nodeclass.Spec, error) {
-	_, older, err := served(store)
+	_, older, err := inspect.Served(store)
 	if err != nil {
 		return nil, err
 	}
 	var all []nodeclass.Spec
-	err = eachClass(ctx, store, kindsOfClasses(older, true, usual), func(_ *class.Kind, c *class.Subject) error {
+	err = inspect.EachClass(ctx, store, inspect.KindsOfClasses(older, true, usual), func(_ *class.Kind, c *class.Subject) error {
 		all = append(all, c.Spec)
 		return nil
 	})

@@ -21,6 +21,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/examples"
@@ -45,7 +46,7 @@ func emulatedAccount(t *testing.T) *aws.Provider {
 	} {
 		t.Setenv(name, value)
 	}
-	provider, err := market(t.Context(), newTarget())
+	provider, err := inspect.Market(t.Context(), inspect.NewTarget())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,18 +54,18 @@ func emulatedAccount(t *testing.T) *aws.Provider {
 }
 
 // liveCluster is one in memory, with the account beside it.
-func liveCluster(t *testing.T, provider *aws.Provider, objects ...client.Object) reader {
+func liveCluster(t *testing.T, provider *aws.Provider, objects ...client.Object) inspect.Reader {
 	t.Helper()
-	scheme, err := kinds()
+	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(objects...).Build()
-	return func(ctx context.Context, at *target) (situation, error) {
-		if err := at.learn(ctx, store); err != nil {
-			return situation{}, err
+	return func(ctx context.Context, at *inspect.Target) (inspect.Situation, error) {
+		if err := at.Learn(ctx, store); err != nil {
+			return inspect.Situation{}, err
 		}
-		return readFrom(ctx, at, store, provider)
+		return inspect.ReadFrom(ctx, at, store, provider)
 	}
 }
 
@@ -90,7 +91,7 @@ func exampleFiles(t *testing.T, change ...string) (args []string) {
 // offering that could not be had, and a launch that AWS refuses.
 func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 	account := emulatedAccount(t)
-	scheme, err := kinds()
+	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,9 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(refused).Build()
 	plan := func() planJSON {
 		t.Helper()
-		got, err := planJSONOf(t, func(ctx context.Context, at *target) (situation, error) { return readFrom(ctx, at, store, account) }, exampleFiles(t, "replicas: 0", "replicas: 5"))
+		got, err := planJSONOf(t, func(ctx context.Context, at *inspect.Target) (inspect.Situation, error) {
+			return inspect.ReadFrom(ctx, at, store, account)
+		}, exampleFiles(t, "replicas: 0", "replicas: 5"))
 		if err != nil || len(got.Launches) == 0 {
 			t.Fatalf("%+v, %v; want launches", got, err)
 		}
@@ -110,7 +113,7 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 		t.Errorf("failing: %q, want %q", before.Failing, want)
 	}
 	first := before.Launches[0].Choice
-	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store, Namespace: newTarget().systemNamespace(), Offerings: met{
+	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store, Namespace: inspect.NewTarget().SystemNamespace(), Offerings: met{
 		{Kind: first.Type, Zone: first.Zone, Option: cluster.Option(first.Option), Until: time.Now().Add(time.Minute)}}}
 	if _, err := book.Round(t.Context()); err != nil {
 		t.Fatal(err)
@@ -187,7 +190,7 @@ func TestManifestsOnALiveCluster(t *testing.T) {
 	})
 }
 
-func planJSONOf(t *testing.T, read reader, args []string) (planJSON, error) {
+func planJSONOf(t *testing.T, read inspect.Reader, args []string) (planJSON, error) {
 	t.Helper()
 	cmd := planCommand(read, nil)
 	var out bytes.Buffer

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/internal/misspelt"
 	"github.com/daemok/daemok/internal/version"
 )
@@ -56,10 +57,10 @@ func root() *cobra.Command {
 		commands  []*cobra.Command
 	}{
 		{"look", "See what Daemok does and would do, and why:", []*cobra.Command{
-			planCommand(readLive, connect), explainCommand(connect, account), snapshotCommand(readLive)}},
-		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{connect, serverVersion, reviewer, market}), iamCommand(connect)}},
-		{"act", "Act on nodes:", []*cobra.Command{rollCommand(connect), adoptCommand(connect)}},
-		{"move", "Migrate from another autoscaler, and back:", []*cobra.Command{migrateCommand(reach, market), handbackCommand(connect), cleanupCommand()}},
+			planCommand(inspect.Read, inspect.Connect), explainCommand(inspect.Connect, inspect.Account), snapshotCommand(inspect.Read)}},
+		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{inspect.Connect, serverVersion, reviewer, inspect.Market}), iamCommand(inspect.Connect)}},
+		{"act", "Act on nodes:", []*cobra.Command{rollCommand(inspect.Connect), adoptCommand(inspect.Connect)}},
+		{"move", "Migrate from another autoscaler, and back:", []*cobra.Command{migrateCommand(reach, inspect.Market), handbackCommand(inspect.Connect), cleanupCommand()}},
 		{"try", "Try it without AWS:", []*cobra.Command{demoCommand(), labCommand(), simulateCommand(), benchCommand()}},
 	} {
 		cmd.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/scenario"
 )
@@ -75,13 +76,13 @@ users:
 
 func TestPlanReadsTheLiveCluster(t *testing.T) {
 	asked := ""
-	live := func(_ context.Context, at *target) (situation, error) {
+	live := func(_ context.Context, at *inspect.Target) (inspect.Situation, error) {
 		config, err := at.Config()
 		if err != nil {
-			return situation{}, err
+			return inspect.Situation{}, err
 		}
-		asked = fmt.Sprintf("%s as %s in %s, %s", config.Host, config.Impersonate.UserName, at.region, at.eksName())
-		return situation{snapshot: savedSituation(t)}, nil
+		asked = fmt.Sprintf("%s as %s in %s, %s", config.Host, config.Impersonate.UserName, at.Region, at.EKSName())
+		return inspect.Situation{Snapshot: savedSituation(t)}, nil
 	}
 	cmd := planCommand(live, nil)
 	var out bytes.Buffer
@@ -102,8 +103,8 @@ func TestPlanReadsTheLiveCluster(t *testing.T) {
 func TestSnapshotCanBeReadAgain(t *testing.T) {
 	for name, flags := range map[string][]string{"plain": nil, "redacted": {"--redact"}} {
 		t.Run(name, func(t *testing.T) {
-			cmd := snapshotCommand(func(context.Context, *target) (situation, error) {
-				return situation{snapshot: savedSituation(t)}, nil
+			cmd := snapshotCommand(func(context.Context, *inspect.Target) (inspect.Situation, error) {
+				return inspect.Situation{Snapshot: savedSituation(t)}, nil
 			})
 			var out bytes.Buffer
 			cmd.SetOut(&out)

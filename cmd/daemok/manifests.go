@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
@@ -23,22 +24,22 @@ type addition struct {
 }
 
 // add is the situation with the manifests; without any it is as it was.
-func add(found situation, policy decide.Policy, objects []manifest.Object, notes []string) (*cluster.Snapshot, *addition, error) {
+func add(found inspect.Situation, policy decide.Policy, objects []manifest.Object, notes []string) (*cluster.Snapshot, *addition, error) {
 	if len(objects)+len(notes) == 0 {
-		return found.snapshot, nil, nil
+		return found.Snapshot, nil, nil
 	}
-	if found.world.ClusterState == nil {
+	if found.World.ClusterState == nil {
 		var err error
-		if found, err = recall(found.snapshot); err != nil {
+		if found, err = inspect.Recall(found.Snapshot); err != nil {
 			return nil, nil, err
 		}
 	}
-	outcome, err := manifest.Apply(objects, found.world)
+	outcome, err := manifest.Apply(objects, found.World)
 	if err != nil {
 		return nil, nil, err
 	}
 	outcome.Notes = append(notes, outcome.Notes...)
-	return found.world.Snapshot(), &addition{outcome, planOf(found.snapshot, policy)}, nil
+	return found.World.Snapshot(), &addition{outcome, planOf(found.Snapshot, policy)}, nil
 }
 
 // readManifests reads files and folders as kubectl does, "-" for standard

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/internal/gates"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/migrate/convert"
@@ -29,7 +30,7 @@ import (
 type migration struct {
 	paths         []string
 	recursive     bool
-	at            *target
+	at            *inspect.Target
 	report        string
 	form          *output.Format
 	checks        bool
@@ -39,8 +40,8 @@ type migration struct {
 	applies, back bool
 	convert.Options
 
-	reach  func(*target) (reached, error)
-	market func(context.Context, *target) (*aws.Provider, error)
+	reach  func(*inspect.Target) (reached, error)
+	market func(context.Context, *inspect.Target) (*aws.Provider, error)
 }
 
 // reached is a cluster that is migrated.
@@ -50,17 +51,17 @@ type reached struct {
 }
 
 // reach finds a cluster.
-func reach(at *target) (reached, error) {
+func reach(at *inspect.Target) (reached, error) {
 	version, err := serverVersion(at)
 	if err != nil {
 		return reached{}, err
 	}
-	store, err := connect(at)
+	store, err := inspect.Connect(at)
 	return reached{store, version}, err
 }
 
-func migrateCommand(reach func(*target) (reached, error), market func(context.Context, *target) (*aws.Provider, error)) *cobra.Command {
-	m := migration{at: newTarget(), form: output.New("text"), reach: reach, market: market}
+func migrateCommand(reach func(*inspect.Target) (reached, error), market func(context.Context, *inspect.Target) (*aws.Provider, error)) *cobra.Command {
+	m := migration{at: inspect.NewTarget(), form: output.New("text"), reach: reach, market: market}
 	cmd := &cobra.Command{
 		Use:   "migrate [-f FILE|FOLDER|-]",
 		Short: "Turn manifests of earlier APIs into NodePools and EC2NodeClasses, or move a cluster",
@@ -116,8 +117,8 @@ at any moment: run it again to continue, or with --rollback to undo it, also aft
 	flags.StringVar(&m.Role, "role", "", "IAM role of nodes, if no instance profile is named")
 	flags.StringVar(&m.Kubernetes, "kubernetes-version", "", "version of the cluster, such as 1.27, which selects images; default that of the cluster, without -f")
 	flags.BoolVar(&m.RewriteWorkloads, "rewrite-workloads", false, "print manifests of workloads too, with labels and annotations of v1; only with -f")
-	m.at.addTo(cmd)
-	m.at.addAWS(cmd)
+	m.at.AddTo(cmd)
+	m.at.AddAWS(cmd)
 	flags.BoolVar(&m.checks, "check", false, "report what would become of nodes, and print no manifests")
 	flags.BoolVar(&m.applies, "apply", false, "migrate the cluster, or continue")
 	flags.BoolVar(&m.back, "rollback", false, "undo --apply")
@@ -255,7 +256,7 @@ func (m *migration) readCluster(ctx context.Context, cluster reached) ([]convert
 	if m.RewriteWorkloads {
 		return nil, errors.New("--rewrite-workloads rewrites manifests, and not what a cluster has: give them by -f, and apply them as usual")
 	}
-	documents, err := live.Read(ctx, cluster, m.at.systemNamespace())
+	documents, err := live.Read(ctx, cluster, m.at.SystemNamespace())
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // mover moves the cluster, and reports to the user how far it is.
 func (m *migration) mover(cluster reached, out io.Writer) *move.Mover {
 	return &move.Mover{
-		Store: cluster, Namespace: m.at.systemNamespace(), Pause: pause.For,
+		Store: cluster, Namespace: m.at.SystemNamespace(), Pause: pause.For,
 		Report: func(line string) { fmt.Fprintln(out, line) },
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/rights"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/kube/access/output"
@@ -172,14 +173,14 @@ func (m *migration) predict(ctx context.Context, cluster reached, r *convert.Res
 	if len(nodes.Items) == 0 {
 		return nil, nil
 	}
-	if err := m.at.learn(ctx, cluster); err != nil {
+	if err := m.at.Learn(ctx, cluster); err != nil {
 		return nil, err
 	}
 	provider, err := m.market(ctx, m.at)
 	if err != nil {
 		return nil, err
 	}
-	classes, err := classesOf(ctx, m.at, cluster, provider, false)
+	classes, err := inspect.ClassesOf(ctx, m.at, cluster, provider, false)
 	if err != nil {
 		return nil, err
 	}
@@ -193,10 +194,10 @@ func (m *migration) predict(ctx context.Context, cluster reached, r *convert.Res
 		case *karpv1.NodePool:
 			pools[o.Name] = o
 		case *awsv1.EC2NodeClass:
-			if err := classes.add(ctx, o); err != nil {
+			if err := classes.Add(ctx, o); err != nil {
 				return nil, fmt.Errorf("look up what EC2NodeClass %s would select: %w", o.Name, err)
 			}
-			forms[o.Name] = controller.Selected(classes.found[keyOf(o, o.Name)])
+			forms[o.Name] = controller.Selected(classes.Found[inspect.KeyOf(o, o.Name)])
 		}
 	}
 	var out []future
@@ -215,7 +216,7 @@ func (m *migration) predict(ctx context.Context, cluster reached, r *convert.Res
 		all := maps.Clone(node.Labels)
 		maps.Copy(all, claim.Labels)
 		claim.Labels, claim.Status.ProviderID = all, node.Spec.ProviderID
-		offerings, _ := classes.offered(ctx, view.Class) // what is not known is not compared
+		offerings, _ := classes.Offered(ctx, view.Class) // what is not known is not compared
 		f.reason, f.text = drift.Predict(drift.Prospect{Claim: claim, Pool: view, Class: drift.Class{Selected: forms[view.Class.Name]}, Offerings: offerings, Instances: instances}, time.Now())
 		f.kept = keepsDrifted(pool)
 		out = append(out, f)

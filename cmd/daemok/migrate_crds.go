@@ -14,6 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/migrate/storage"
@@ -21,7 +22,7 @@ import (
 
 func migrateCRDsCommand() *cobra.Command {
 	var m storage.Mover
-	at := newTarget()
+	at := inspect.NewTarget()
 	cmd := &cobra.Command{
 		Use:   "crds --backup FOLDER",
 		Short: "Move a live cluster's NodePools, NodeClaims and EC2NodeClasses from v1beta1 to v1",
@@ -59,7 +60,7 @@ start Daemok afterwards.`,
 		},
 	}
 	output.Refuse(cmd.Flags(), "this reports each step while it takes it; what it has read is YAML in the folder of --backup")
-	at.addTo(cmd)
+	at.AddTo(cmd)
 	cmd.Flags().StringVar(&m.Folder, "backup", "", "folder that everything is exported to, or was before an interruption")
 	cmd.Flags().StringVar(&m.Role, "role", "", "IAM role of nodes, if no instance profile is named")
 	cmd.Flags().StringVar(&m.Lease, "lease", "", "name of the lease that a controller of these kinds holds; default that of Karpenter")
@@ -69,7 +70,7 @@ start Daemok afterwards.`,
 
 // definitionsClient is a client of the cluster that knows definitions; objects of our
 // kinds are read by it without types.
-func definitionsClient(at *target) (client.Client, error) {
+func definitionsClient(at *inspect.Target) (client.Client, error) {
 	config, err := at.Config()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)

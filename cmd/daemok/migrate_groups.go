@@ -35,7 +35,7 @@ func (m *migration) runGroups(ctx context.Context, in io.Reader, out, errOut io.
 		return err
 	}
 	settings.Kept = m.kept
-	reader, err := scaling.Open(ctx, m.at.region, "daemok-cli")
+	reader, err := scaling.Open(ctx, m.at.Region, "daemok-cli")
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/api"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -27,7 +28,7 @@ import (
 // olderCluster has a Provisioner and its template, and pods that select its nodes.
 func olderCluster(t *testing.T, settings map[string]string, more ...client.Object) reached {
 	t.Helper()
-	s, err := kinds()
+	s, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func olderCluster(t *testing.T, settings map[string]string, more ...client.Objec
 		deployment,
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1-a", OwnerReferences: []metav1.OwnerReference{owner}}, Spec: pods},
 		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "bare", Annotations: map[string]string{api.AnnotationDoNotEvict: "true"}}, Spec: corev1.PodSpec{Containers: pods.Containers}},
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: newTarget().systemNamespace(), Name: api.ConfigMapSettings}, Data: settings},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: inspect.NewTarget().SystemNamespace(), Name: api.ConfigMapSettings}, Data: settings},
 	}, more...) {
 		if err := store.Create(t.Context(), o.DeepCopyObject().(client.Object)); err != nil {
 			t.Fatal(err)
@@ -62,9 +63,9 @@ func readyProvisioner(name string) *v1alpha5.Provisioner {
 }
 
 // asked runs daemok migrate on a cluster.
-func asked(t *testing.T, cluster reached, account func(context.Context, *target) (*aws.Provider, error), args ...string) (out, report string, err error) {
+func asked(t *testing.T, cluster reached, account func(context.Context, *inspect.Target) (*aws.Provider, error), args ...string) (out, report string, err error) {
 	t.Helper()
-	cmd := migrateCommand(func(*target) (reached, error) { return cluster, nil }, account)
+	cmd := migrateCommand(func(*inspect.Target) (reached, error) { return cluster, nil }, account)
 	var printed, reported bytes.Buffer
 	cmd.SetOut(&printed)
 	cmd.SetErr(&reported)
@@ -171,7 +172,7 @@ func TestMigrateChecksACluster(t *testing.T) {
 	} {
 		cluster := olderCluster(t, map[string]string{"aws.defaultInstanceProfile": "nodes", "featureGates.driftEnabled": drift},
 			marked, olderNode("old", "t3.large", "t"), pod("web-1", "old", "ReplicaSet"), pod("log-1", "old", "DaemonSet"), pod("web-2", "good", ""), budget)
-		out, _, err := asked(t, cluster, func(context.Context, *target) (*aws.Provider, error) { return account, nil }, "--check", "--policy", policy)
+		out, _, err := asked(t, cluster, func(context.Context, *inspect.Target) (*aws.Provider, error) { return account, nil }, "--check", "--policy", policy)
 		code := 0
 		if exit, is := errors.AsType[*exitError](err); is {
 			code = exit.code
@@ -210,7 +211,7 @@ func TestMigrateChecksWhetherTheMoveCouldBegin(t *testing.T) {
 	unready := readyProvisioner("old")
 	condition.Set(unready, "Ready", metav1.ConditionFalse, "UnhealthyDependents", "Kubernetes 1.36 has no images of AL2", time.Now())
 	cluster := olderCluster(t, map[string]string{"aws.defaultInstanceProfile": "nodes"}, unready)
-	_, _, err := asked(t, cluster, func(context.Context, *target) (*aws.Provider, error) { return account, nil }, "--check")
+	_, _, err := asked(t, cluster, func(context.Context, *inspect.Target) (*aws.Provider, error) { return account, nil }, "--check")
 	if _, found := errors.AsType[*exitError](err); err == nil || found || !strings.Contains(err.Error(), "--apply would refuse: Provisioner old is not ready: Kubernetes 1.36 has no images of AL2: mend it, or delete it") {
 		t.Errorf("the check ends with %v, want exit code 1 and what --apply says", err)
 	}
@@ -222,7 +223,7 @@ func TestMigrateChecksWhetherTheMoveCouldBegin(t *testing.T) {
 
 // A move that is done is no error when it is asked for again, unless older objects are back.
 func TestMigrateAppliesOnce(t *testing.T) {
-	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: newTarget().systemNamespace(), Name: api.ConfigMapMigration}, Data: map[string]string{"step": "done", "older": "[]", "newer": "[]"}}
+	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: inspect.NewTarget().SystemNamespace(), Name: api.ConfigMapMigration}, Data: map[string]string{"step": "done", "older": "[]", "newer": "[]"}}
 	cluster := olderCluster(t, nil, record)
 	if _, _, err := asked(t, cluster, nil, "--apply"); err == nil || !strings.Contains(err.Error(), "delete it to begin another") {
 		t.Errorf("with older objects it ends with %v", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
@@ -20,7 +21,7 @@ import (
 
 // planFlags are what plan is asked.
 type planFlags struct {
-	at               *target
+	at               *inspect.Target
 	form             *output.Format
 	file             string
 	asked, manifests []string
@@ -32,8 +33,8 @@ type planFlags struct {
 // wouldChange is the exit code that says that a plan does something, where that is asked for.
 const wouldChange = 2
 
-func planCommand(read reader, open connector) *cobra.Command {
-	f := &planFlags{at: newTarget().forObjects(), form: output.New()}
+func planCommand(read inspect.Reader, open connector) *cobra.Command {
+	f := &planFlags{at: inspect.NewTarget().ForObjects(), form: output.New()}
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Print what Daemok would do, and why, without doing it",
@@ -77,8 +78,8 @@ controllers recorded, and prints the values, user data included. Existing nodes 
 			return f.form.Print(cmd.OutOrStdout(), a)
 		},
 	}
-	f.at.addTo(cmd)
-	f.at.addAWS(cmd)
+	f.at.AddTo(cmd)
+	f.at.AddAWS(cmd)
 	f.addTo(cmd)
 	return cmd
 }
@@ -99,7 +100,7 @@ func (f *planFlags) addTo(cmd *cobra.Command) {
 }
 
 // plan prints the plan of a situation.
-func (f *planFlags) plan(cmd *cobra.Command, read reader) error {
+func (f *planFlags) plan(cmd *cobra.Command, read inspect.Reader) error {
 	if f.file == "-" && slices.Contains(f.manifests, "-") {
 		return errors.New("--snapshot and -f cannot both read standard input")
 	}
@@ -122,7 +123,7 @@ func (f *planFlags) plan(cmd *cobra.Command, read reader) error {
 	if err != nil {
 		return err
 	}
-	if err := f.follow(cmd.Flags(), f.at.setting); err != nil {
+	if err := f.follow(cmd.Flags(), f.at.Setting); err != nil {
 		return err
 	}
 	s, added, err := add(found, f.policy, objects, notes)
@@ -135,7 +136,7 @@ func (f *planFlags) plan(cmd *cobra.Command, read reader) error {
 	}
 	p := planOf(s, f.policy)
 	p.Fewer = decide.Fewer(s, f.policy, decide.Usual(s), &p)
-	if err := f.form.Print(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others, found.failing}.printed(f.form.Is(output.Wide))); err != nil {
+	if err := f.form.Print(cmd.OutOrStdout(), answer{p, allowedOf(s), added, others, found.Failing}.printed(f.form.Is(output.Wide))); err != nil {
 		return err
 	}
 	if launched, withdrawn, gone := len(p.Launches), len(p.Withdrawals), len(p.Removals()); f.exits && launched+withdrawn+gone > 0 {
@@ -148,7 +149,7 @@ func (f *planFlags) plan(cmd *cobra.Command, read reader) error {
 // follow makes plans in the way that the controller's settings ask for, where the flags of the
 // command say nothing else. A saved situation has no controller: settings are those of the environment.
 func (f *planFlags) follow(flags *pflag.FlagSet, setting func(string) string) error {
-	p, err := policyOf(setting)
+	p, err := inspect.PolicyOf(setting)
 	if err != nil {
 		return err
 	}
@@ -163,22 +164,22 @@ func (f *planFlags) follow(flags *pflag.FlagSet, setting func(string) string) er
 }
 
 // find reads the file, or the live cluster when none is named.
-func find(ctx context.Context, stdin io.Reader, file string, at *target, read reader) (situation, error) {
+func find(ctx context.Context, stdin io.Reader, file string, at *inspect.Target, read inspect.Reader) (inspect.Situation, error) {
 	if file == "" {
 		return read(ctx, at)
 	}
 	text, name, err := saved(stdin, file)
 	if err != nil {
-		return situation{}, fmt.Errorf("read the situation: %w", err)
+		return inspect.Situation{}, fmt.Errorf("read the situation: %w", err)
 	}
 	if strings.TrimSpace(text) == "" {
-		return situation{}, fmt.Errorf("the situation in %s is empty: write one with `daemok snapshot`", name)
+		return inspect.Situation{}, fmt.Errorf("the situation in %s is empty: write one with `daemok snapshot`", name)
 	}
 	s, err := scenario.Parse(text)
 	if err != nil {
-		return situation{}, fmt.Errorf("read the situation in %s: %w", name, err)
+		return inspect.Situation{}, fmt.Errorf("read the situation in %s: %w", name, err)
 	}
-	return situation{snapshot: s}, nil
+	return inspect.Situation{Snapshot: s}, nil
 }
 
 // saved reads the file, or standard input for "-", and names it for people.

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/internal/version"
@@ -45,7 +46,7 @@ type changeJSON struct {
 // upgrade is what planUpgrade reads.
 type upgrade struct {
 	store client.Client
-	at    *target
+	at    *inspect.Target
 
 	version func() (string, error) // of the API server; asked where there are classes that depend on it
 }
@@ -61,7 +62,7 @@ func (u upgrade) plan(ctx context.Context, build string) (output.Answer, error) 
 		return output.Answer{}, err
 	}
 	all := []upgradeJSON{}
-	err = eachClass(ctx, u.store, kinds, func(kind *class.Kind, c *class.Subject) error {
+	err = inspect.EachClass(ctx, u.store, kinds, func(kind *class.Kind, c *class.Subject) error {
 		one, err := u.of(kind, c, claims, build)
 		all = append(all, one)
 		return err
@@ -78,14 +79,14 @@ func (u upgrade) plan(ctx context.Context, build string) (output.Answer, error) 
 
 // kinds are those of the cluster's classes, with the settings that the installed controller has for the older ones.
 func (u upgrade) kinds(ctx context.Context) ([]class.Kind, error) {
-	_, older, err := served(u.store)
+	_, older, err := inspect.Served(u.store)
 	if err != nil || !older {
-		return kindsOfClasses(false, true, class.Usual{}), err
+		return inspect.KindsOfClasses(false, true, class.Usual{}), err
 	}
-	if err := u.at.learn(ctx, u.store); err != nil {
+	if err := u.at.Learn(ctx, u.store); err != nil {
 		return nil, err
 	}
-	return kindsOfClasses(true, true, u.at.usual()), nil
+	return inspect.KindsOfClasses(true, true, u.at.UsualClasses()), nil
 }
 
 // of compares one class. Where the version of the API server decides what is made of it, that is asked first.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/api"
@@ -26,12 +27,12 @@ import (
 // quiet was examined by none. Each has a node.
 func before(t *testing.T) client.Client {
 	t.Helper()
-	s, err := kinds()
+	s, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
 	conn := store.New(s, time.Now).Connect(nil)
-	kind := kindsOfClasses(false, true, class.Usual{})[0]
+	kind := inspect.KindsOfClasses(false, true, class.Usual{})[0]
 	for name, changes := range map[string]map[string]string{"default": {}, "gpu": {"MetadataOptions.HttpTokens": "optional", "Gone": "yes"}, "quiet": nil} {
 		o := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		o.Spec.Role = "nodes"
@@ -79,7 +80,7 @@ func recordForm(t *testing.T, conn client.Client, c *class.Subject, changes map[
 func upgradePlan(t *testing.T, args ...string) string {
 	t.Helper()
 	conn := before(t)
-	cmd := planCommand(nil, func(*target) (client.Client, error) { return conn, nil })
+	cmd := planCommand(nil, func(*inspect.Target) (client.Client, error) { return conn, nil })
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetArgs(append([]string{"--upgrade"}, args...))
@@ -119,7 +120,7 @@ EC2NodeClass/quiet: unknown: no controller has stored its launch template yet, s
 // AWSNodeTemplates are compared with what the installed controller is set up to make of them, for the version of the API
 // server: without a family they are of AL2023 where there is no AL2.
 func TestWhatAnUpgradeChangesOfTemplates(t *testing.T) {
-	s, err := kinds()
+	s, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestWhatAnUpgradeChangesOfTemplates(t *testing.T) {
 	if err := conn.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	running := kindsOfClasses(true, true, class.Usual{})[1]
+	running := inspect.KindsOfClasses(true, true, class.Usual{})[1]
 	running.Learn("1.36")
 	recordForm(t, conn, running.Of(o), map[string]string{"MetadataOptions.HttpTokens": "optional"})
 	for name, tt := range map[string]struct {
@@ -144,8 +145,8 @@ func TestWhatAnUpgradeChangesOfTemplates(t *testing.T) {
 		"an API server that does not answer": {errors.New("no answer"), "AWSNodeTemplate/old: this build makes no launch template of it: no answer\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := newTarget()
-			at.notes = io.Discard
+			at := inspect.NewTarget()
+			at.Notes = io.Discard
 			a, err := upgrade{conn, at, func() (string, error) { return "1.36", tt.version }}.plan(t.Context(), "v2")
 			if err != nil {
 				t.Fatal(err)

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/translate"
-	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/observe/record"
 )
 
@@ -31,7 +31,7 @@ type rollFlags struct {
 
 func rollCommand(open connector) *cobra.Command {
 	f := rollFlags{form: output.New()}
-	at := newTarget()
+	at := inspect.NewTarget()
 	cmd := &cobra.Command{
 		Use:   "roll (nodepool|provisioner|nodeclass NAME | KIND/NAME)",
 		Short: "Replace outdated nodes now, within budgets, and report the progress",
@@ -59,11 +59,11 @@ alone does not replace them.`,
 			if err != nil {
 				return err
 			}
-			f.namespace = at.systemNamespace()
+			f.namespace = at.SystemNamespace()
 			return runRoll(cmd.Context(), store, cmd.OutOrStdout(), kindAndName(args), f)
 		},
 	}
-	at.addTo(cmd)
+	at.AddTo(cmd)
 	cmd.Flags().BoolVar(&f.all, "all", false, "replace every node that exists now, outdated or not")
 	cmd.Flags().BoolVar(&f.status, "status", false, "report the progress, and change nothing")
 	cmd.Flags().BoolVar(&f.pause, "pause", false, "replace no more nodes; those that are being replaced continue")
@@ -73,15 +73,6 @@ alone does not replace them.`,
 	f.form.AddTo(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("all", "status", "pause", "resume", "abort")
 	return cmd
-}
-
-// served are the API generations whose pools a cluster has; older: there are two of them.
-func served(store client.Client) (serves translate.Generations, older bool, err error) {
-	older, err = provisioner.Served(store.RESTMapper())
-	if err != nil || !older {
-		return translate.Generations{translate.NodePools()}, false, err
-	}
-	return translate.Generations{translate.NodePools(), provisioner.Generation()}, true, nil
 }
 
 func rollable(args []string) error {
@@ -110,7 +101,7 @@ func rolled(word string) string {
 }
 
 func runRoll(ctx context.Context, store client.Client, out io.Writer, args []string, f rollFlags) error {
-	serves, _, err := served(store)
+	serves, _, err := inspect.Served(store)
 	if err != nil {
 		return err
 	}
@@ -140,7 +131,7 @@ func runRoll(ctx context.Context, store client.Client, out io.Writer, args []str
 // follow prints for people how far it is whenever that changes, until nothing is left or,
 // where it is to stop, once. In other forms it prints what is so in the end.
 func (f rollFlags) follow(ctx context.Context, store client.Client, out io.Writer, pools []translate.PoolObject, stop bool) error {
-	serves, _, err := served(store)
+	serves, _, err := inspect.Served(store)
 	if err != nil {
 		return err
 	}

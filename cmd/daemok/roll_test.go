@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -19,7 +20,7 @@ import (
 
 // A roll says what keeps the nodes from going now: a freeze as well as a pause.
 func TestARollSaysWhatKeepsNodes(t *testing.T) {
-	s, err := kinds()
+	s, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 		if f.form == nil {
 			f.form = output.New()
 		}
-		f.namespace = newTarget().systemNamespace()
+		f.namespace = inspect.NewTarget().SystemNamespace()
 		if err := runRoll(t.Context(), hand, &out, []string{"nodepool", "web"}, f); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 	if got := reported(rollFlags{pause: true}); !strings.Contains(got, "web: 1 to go, none may now: ") || !strings.Contains(got, "the roll of NodePool/web is paused") {
 		t.Errorf("paused it says %q", got)
 	}
-	create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: newTarget().systemNamespace(), Name: api.ConfigMapFreeze}, Data: map[string]string{api.FreezeReason: "audit"}})
+	create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: inspect.NewTarget().SystemNamespace(), Name: api.ConfigMapFreeze}, Data: map[string]string{api.FreezeReason: "audit"}})
 	if got, want := reported(rollFlags{resume: true, noWait: true}), "web: 1 to go, none may now: frozen by ConfigMap kube-system/daemok-freeze: audit\n"; got != want {
 		t.Errorf("in a freeze it says %q, want %q", got, want)
 	}
@@ -81,7 +82,7 @@ func TestARollSaysWhatKeepsNodes(t *testing.T) {
 
 // What is not there is named with what there is.
 func TestARollOfWhatIsNotThereNamesWhatIs(t *testing.T) {
-	s, err := kinds()
+	s, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/provisioning"
 )
@@ -28,7 +29,7 @@ func TestPlansHaveTheControllersSettings(t *testing.T) {
 		"no switch":         {env: map[string]string{"FEATURE_GATES": "NodeRepair"}, wrong: `FEATURE_GATES has "NodeRepair": want Name=true or Name=false`},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) { reads(t, settingsOf, tt.env, tt.want, tt.wrong) })
+		t.Run(name, func(t *testing.T) { reads(t, inspect.OptionsOf, tt.env, tt.want, tt.wrong) })
 	}
 }
 
@@ -57,7 +58,7 @@ func TestPlansAreMadeAsTheControllersSettingsAsk(t *testing.T) {
 		"no switch":                  {env: map[string]string{"PAYBACK": "true"}, wrong: `PAYBACK is "true": want on or off`},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) { reads(t, policyOf, tt.env, tt.want, tt.wrong) })
+		t.Run(name, func(t *testing.T) { reads(t, inspect.PolicyOf, tt.env, tt.want, tt.wrong) })
 	}
 }
 

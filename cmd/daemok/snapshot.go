@@ -5,12 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/kube/access/output"
 )
 
-func snapshotCommand(read reader) *cobra.Command {
-	at, redact := newTarget(), false
+func snapshotCommand(read inspect.Reader) *cobra.Command {
+	at, redact := inspect.NewTarget(), false
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Print the state of the live cluster as text, for a replay or a bug report",
@@ -22,7 +23,7 @@ func snapshotCommand(read reader) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s := found.snapshot
+			s := found.Snapshot
 			if redact {
 				s = scenario.Redact(s)
 			}
@@ -31,8 +32,8 @@ func snapshotCommand(read reader) *cobra.Command {
 		},
 	}
 	output.Refuse(cmd.Flags(), "a snapshot is text that daemok plan --snapshot reads, and has no other form; daemok plan -o json prints the plan for it")
-	at.addTo(cmd)
-	at.addAWS(cmd)
+	at.AddTo(cmd)
+	at.AddAWS(cmd)
 	cmd.Flags().BoolVar(&redact, "redact", false, "replace names, equal ones by equal ones; amounts and prices stay")
 	return cmd
 }

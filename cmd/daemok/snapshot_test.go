@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/test/store"
 )
@@ -16,16 +17,16 @@ func TestASnapshotHasTheRepairsOfTheFeatureGate(t *testing.T) {
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: store.PoolSpec()}
 	for gate, want := range map[string]int{"": 0, "NodeRepair=false": 0, "NodeRepair=true": 7} {
 		t.Setenv("FEATURE_GATES", gate)
-		s, err := liveCluster(t, account, pool.DeepCopy())(t.Context(), newTarget())
+		s, err := liveCluster(t, account, pool.DeepCopy())(t.Context(), inspect.NewTarget())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rules := s.snapshot.Pools[0].Repair.Rules; len(rules) != want {
+		if rules := s.Snapshot.Pools[0].Repair.Rules; len(rules) != want {
 			t.Errorf("FEATURE_GATES=%s: %d rules of repair, want %d", gate, len(rules), want)
 		}
 	}
 	t.Setenv("FEATURE_GATES", "NodeRepair")
-	if _, err := liveCluster(t, account)(t.Context(), newTarget()); err == nil {
+	if _, err := liveCluster(t, account)(t.Context(), inspect.NewTarget()); err == nil {
 		t.Error("FEATURE_GATES=NodeRepair is read, though it says neither true nor false")
 	}
 }

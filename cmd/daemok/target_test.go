@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 )
 
 // Where the settings of the controller may not be read, a plan is made with those of the environment, and a line beside it says so.
@@ -45,13 +47,13 @@ func TestSettingsThatAreNotKnownAreSaid(t *testing.T) {
 				return c.List(ctx, to, opts...)
 			}}).Build()
 			var notes strings.Builder
-			at := newTarget()
-			at.notes = &notes
-			if err := at.learn(t.Context(), store); err != nil {
+			at := inspect.NewTarget()
+			at.Notes = &notes
+			if err := at.Learn(t.Context(), store); err != nil {
 				t.Fatal(err)
 			}
 			for range 2 {
-				if got := at.setting("FEATURE_GATES"); got != tt.env {
+				if got := at.Setting("FEATURE_GATES"); got != tt.env {
 					t.Errorf("FEATURE_GATES is %q, want %q", got, tt.env)
 				}
 			}
@@ -80,8 +82,8 @@ func TestThatThereIsNoControllerIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var notes strings.Builder
-			at := newTarget()
-			at.notes, at.system = &notes, tt.system
+			at := inspect.NewTarget()
+			at.Notes, at.System = &notes, tt.system
 			if _, err := liveCluster(t, account, tt.objects...)(t.Context(), at); err != nil {
 				t.Fatal(err)
 			}
@@ -95,23 +97,23 @@ func TestThatThereIsNoControllerIsSaid(t *testing.T) {
 // kubectl's --namespace is the controller's where a command is about nothing else in a namespace; plan and explain are about pods.
 func TestTheNamespaceOfTheController(t *testing.T) {
 	for name, tt := range map[string]struct {
-		at    *target
+		at    *inspect.Target
 		flags []string
 		want  string
 	}{
-		"none is given":           {newTarget(), nil, "kube-system"},
-		"by kubectl's flag":       {newTarget(), []string{"-n", "nodes"}, "nodes"},
-		"by both flags":           {newTarget(), []string{"-n", "nodes", "--system-namespace", "karpenter"}, "karpenter"},
-		"beside that of the pods": {newTarget().forObjects(), []string{"-n", "shop"}, "kube-system"},
+		"none is given":           {inspect.NewTarget(), nil, "kube-system"},
+		"by kubectl's flag":       {inspect.NewTarget(), []string{"-n", "nodes"}, "nodes"},
+		"by both flags":           {inspect.NewTarget(), []string{"-n", "nodes", "--system-namespace", "karpenter"}, "karpenter"},
+		"beside that of the pods": {inspect.NewTarget().ForObjects(), []string{"-n", "shop"}, "kube-system"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("SYSTEM_NAMESPACE", "")
 			cmd := &cobra.Command{}
-			tt.at.addTo(cmd)
+			tt.at.AddTo(cmd)
 			if err := cmd.ParseFlags(tt.flags); err != nil {
 				t.Fatal(err)
 			}
-			if got := tt.at.systemNamespace(); got != tt.want {
+			if got := tt.at.SystemNamespace(); got != tt.want {
 				t.Errorf("%v mean the controller in namespace %s, want %s", tt.flags, got, tt.want)
 			}
 		})

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 )
 
 // usage prints how a command is used: what cobra prints, with kubectl's flags, which many
@@ -27,7 +29,7 @@ func usage(cmd *cobra.Command) error {
 	}
 	own, kubectls := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if _, is := f.Annotations[ofKubectl]; is {
+		if _, is := f.Annotations[inspect.OfKubectl]; is {
 			kubectls.AddFlag(f)
 		} else {
 			own.AddFlag(f)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/internal/tidy"
 )
 
@@ -18,7 +19,7 @@ func TestHelpSpeaksTheWordsOfTheField(t *testing.T) {
 			text += g.Title + "\n"
 		}
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if _, is := f.Annotations[ofKubectl]; !is {
+			if _, is := f.Annotations[inspect.OfKubectl]; !is {
 				text += "--" + f.Name + ": " + f.Usage + "\n"
 			}
 		})

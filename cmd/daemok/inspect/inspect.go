@@ -1,4 +1,8 @@
-package main
+// Package inspect reads a live cluster as its controller sees it, for the commands of daemok.
+//
+// It promises to use the settings of the controller that is installed there, as far as the
+// environment says nothing else, and to name every setting that it could not read. It changes nothing.
+package inspect
 
 import (
 	"context"
@@ -42,46 +46,46 @@ import (
 	"github.com/daemok/daemok/kube/translate/provisioner"
 )
 
-// situation is what is planned about, and what manifests can be added to.
-type situation struct {
-	snapshot *cluster.Snapshot
-	world    manifest.World // empty for a saved snapshot that was not recalled
-	failing  []string       // NodeClaims whose launch fails, and why, a sentence each
+// Situation is what is planned about, and what manifests can be added to.
+type Situation struct {
+	Snapshot *cluster.Snapshot
+	World    manifest.World // empty for a saved snapshot that was not recalled
+	Failing  []string       // NodeClaims whose launch fails, and why, a sentence each
 }
 
-// reader reads the situation of a live cluster.
-type reader func(ctx context.Context, at *target) (situation, error)
+// Reader reads the situation of a live cluster.
+type Reader func(ctx context.Context, at *Target) (Situation, error)
 
-// readLive reads the cluster, and asks AWS for the offerings of its classes: with the settings of
+// Read reads the cluster, and asks AWS for the offerings of its classes: with the settings of
 // the controller that is installed there, as far as this process' environment says nothing else.
-func readLive(ctx context.Context, at *target) (situation, error) {
-	store, err := connect(at)
+func Read(ctx context.Context, at *Target) (Situation, error) {
+	store, err := Connect(at)
 	if err != nil {
-		return situation{}, err
+		return Situation{}, err
 	}
-	if err := at.learn(ctx, store); err != nil {
-		return situation{}, err
+	if err := at.Learn(ctx, store); err != nil {
+		return Situation{}, err
 	}
-	provider, err := market(ctx, at)
+	provider, err := Market(ctx, at)
 	if err != nil {
-		return situation{}, err
+		return Situation{}, err
 	}
-	return readFrom(ctx, at, store, provider)
+	return ReadFrom(ctx, at, store, provider)
 }
 
-// readFrom reads the cluster behind a store, whose classes are of a provider.
-func readFrom(ctx context.Context, at *target, store client.Client, provider *aws.Provider) (situation, error) {
+// ReadFrom reads the cluster behind a store, whose classes are of a provider.
+func ReadFrom(ctx context.Context, at *Target, store client.Client, provider *aws.Provider) (Situation, error) {
 	at.sayAbsent(ctx, store)
-	serves, older, err := served(store)
+	serves, older, err := Served(store)
 	if err != nil {
-		return situation{}, err
+		return Situation{}, err
 	}
-	classes, err := classesOf(ctx, at, store, provider, older)
+	classes, err := ClassesOf(ctx, at, store, provider, older)
 	if err != nil {
-		return situation{}, err
+		return Situation{}, err
 	}
 	offerings := func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
-		catalogue, err := classes.offered(ctx, ref)
+		catalogue, err := classes.Offered(ctx, ref)
 		if err != nil {
 			return nil, err.Error()
 		}
@@ -90,29 +94,29 @@ func readFrom(ctx context.Context, at *target, store client.Client, provider *aw
 	now := time.Now
 	clusterState := snapshot.New(offerings, func() time.Time { return now() })
 	clusterState.Configure(func(s *snapshot.Settings) { s.Generations = serves })
-	if err := setUp(clusterState, at.systemNamespace(), at.setting); err != nil {
-		return situation{}, err
+	if err := setUp(clusterState, at.SystemNamespace(), at.Setting); err != nil {
+		return Situation{}, err
 	}
 	acting, err := actingPod(ctx, at, store)
 	if err != nil {
-		return situation{}, err
+		return Situation{}, err
 	}
 	clusterState.Configure(func(s *snapshot.Settings) { s.Self = acting })
 	if _, err := clusterState.Read(ctx, store); err != nil {
-		return situation{}, err
+		return Situation{}, err
 	}
-	if err := recallSeen(ctx, store, at.systemNamespace(), clusterState, provider); err != nil {
-		return situation{}, err
+	if err := recallSeen(ctx, store, at.SystemNamespace(), clusterState, provider); err != nil {
+		return Situation{}, err
 	}
 	s := clusterState.Snapshot()
 	failing, err := launchesThatFail(ctx, store)
 	if err != nil {
-		return situation{}, err
+		return Situation{}, err
 	}
 	now = func() time.Time { return s.Now } // so that manifests alone make a difference
-	return situation{snapshot: s, failing: failing, world: manifest.World{
+	return Situation{Snapshot: s, Failing: failing, World: manifest.World{
 		ClusterState: clusterState, Now: s.Now, Older: provisioner.Pool,
-		Class: func(o client.Object) error { return classes.add(ctx, o) },
+		Class: func(o client.Object) error { return classes.Add(ctx, o) },
 		Priorities: func() ([]schedulingv1.PriorityClass, error) {
 			var all []schedulingv1.PriorityClass
 			err := pages.Each(ctx, store, &schedulingv1.PriorityClassList{}, func(l *schedulingv1.PriorityClassList) { all = append(all, l.Items...) })
@@ -148,11 +152,11 @@ func launchesThatFail(ctx context.Context, store client.Client) (out []string, e
 	return out, err
 }
 
-// recall makes a saved snapshot something that manifests can be added to, with
+// Recall makes a saved snapshot something that manifests can be added to, with
 // the settings that the environment has.
-func recall(s *cluster.Snapshot) (situation, error) {
+func Recall(s *cluster.Snapshot) (Situation, error) {
 	clusterState := snapshot.Recall(s)
-	return situation{snapshot: s, world: manifest.World{ClusterState: clusterState, Now: s.Now, Saved: s, Older: provisioner.Pool}}, setUp(clusterState, newTarget().systemNamespace(), os.Getenv)
+	return Situation{Snapshot: s, World: manifest.World{ClusterState: clusterState, Now: s.Now, Saved: s, Older: provisioner.Pool}}, setUp(clusterState, NewTarget().SystemNamespace(), os.Getenv)
 }
 
 // setUp gives a cluster state the settings of the controller of a namespace, by their environment variables.
@@ -207,21 +211,21 @@ func room(setting func(string) string) (cluster.Room, error) {
 	return out, nil
 }
 
-// connect returns a client of the cluster.
-func connect(at *target) (client.Client, error) {
+// Connect returns a client of the cluster.
+func Connect(at *Target) (client.Client, error) {
 	config, err := at.Config()
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
-	scheme, err := kinds()
+	scheme, err := Scheme()
 	if err != nil {
 		return nil, err
 	}
 	return client.New(config, client.Options{Scheme: scheme})
 }
 
-// kinds are those that a cluster is asked for.
-func kinds() (*runtime.Scheme, error) {
+// Scheme are those that a cluster is asked for.
+func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, daemokv1alpha1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -231,9 +235,9 @@ func kinds() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// market connects to AWS and reads what is available.
-func market(ctx context.Context, at *target) (*aws.Provider, error) {
-	provider, err := account(ctx, at)
+// Market connects to AWS and reads what is available.
+func Market(ctx context.Context, at *Target) (*aws.Provider, error) {
+	provider, err := Account(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -243,17 +247,17 @@ func market(ctx context.Context, at *target) (*aws.Provider, error) {
 	return provider, nil
 }
 
-// account connects to AWS.
-func account(ctx context.Context, at *target) (*aws.Provider, error) {
-	name := at.eksName()
+// Account connects to AWS.
+func Account(ctx context.Context, at *Target) (*aws.Provider, error) {
+	name := at.EKSName()
 	if name == "" {
 		return nil, errors.New("give --cluster-name, or set CLUSTER_NAME, the cluster's name in EKS, to list its offerings; in the lab: source the file lab.env")
 	}
-	settings, err := settingsOf(at.setting)
+	settings, err := OptionsOf(at.Setting)
 	if err != nil {
 		return nil, err
 	}
-	settings.Cluster, settings.Region, settings.Agent = name, at.region, "daemok-cli"
+	settings.Cluster, settings.Region, settings.Agent = name, at.Region, "daemok-cli"
 	provider, err := aws.New(ctx, settings)
 	if err != nil {
 		return nil, err
@@ -261,22 +265,22 @@ func account(ctx context.Context, at *target) (*aws.Provider, error) {
 	return provider, provider.Check(ctx)
 }
 
-// classes are those of a cluster, and of manifests that go before them.
-type classes struct {
+// Classes are those of a cluster, and of manifests that go before them.
+type Classes struct {
 	store    client.Client
 	provider *aws.Provider
-	kinds    []class.Kind
+	Scheme   []class.Kind
 	given    map[string]client.Object      // objects of manifests by kind and name
-	found    map[string]nodeclass.Resolved // what AWS has for their classes
+	Found    map[string]nodeclass.Resolved // what AWS has for their classes
 }
 
-// classesOf are the classes of a cluster; older: of the older API generation too.
-func classesOf(ctx context.Context, at *target, store client.Client, provider *aws.Provider, older bool) (*classes, error) {
-	switches, err := gates.AWS(at.setting("AWS_FEATURE_GATES"))
+// ClassesOf are the classes of a cluster; older: of the older API generation too.
+func ClassesOf(ctx context.Context, at *Target, store client.Client, provider *aws.Provider, older bool) (*Classes, error) {
+	switches, err := gates.AWS(at.Setting("AWS_FEATURE_GATES"))
 	if err != nil {
 		return nil, fmt.Errorf("AWS_FEATURE_GATES %w", err)
 	}
-	kinds := kindsOfClasses(older, switches.On(gates.Expressions), at.usual())
+	kinds := KindsOfClasses(older, switches.On(gates.Expressions), at.UsualClasses())
 	version, err := provider.KubernetesVersion(ctx)
 	if err != nil {
 		return nil, err
@@ -286,31 +290,31 @@ func classesOf(ctx context.Context, at *target, store client.Client, provider *a
 			kind.Learn(version)
 		}
 	}
-	return &classes{store, provider, kinds, map[string]client.Object{}, map[string]nodeclass.Resolved{}}, nil
+	return &Classes{store, provider, kinds, map[string]client.Object{}, map[string]nodeclass.Resolved{}}, nil
 }
 
 // Get and List make the classes of manifests part of the cluster.
-func (cs *classes) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
-	if o, given := cs.given[keyOf(into, key.Name)]; given {
+func (cs *Classes) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if o, given := cs.given[KeyOf(into, key.Name)]; given {
 		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(o.DeepCopyObject()).Elem())
 		return nil
 	}
 	return cs.store.Get(ctx, key, into, options...)
 }
 
-func (cs *classes) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+func (cs *Classes) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	return cs.store.List(ctx, list, options...)
 }
 
-func keyOf(o client.Object, name string) string { return fmt.Sprintf("%T/%s", o, name) }
+func KeyOf(o client.Object, name string) string { return fmt.Sprintf("%T/%s", o, name) }
 
-// add takes in an object of a manifest, and looks up what it asks for where it is a class.
+// Add takes in an object of a manifest, and looks up what it asks for where it is a class.
 // Nothing is made for it: an instance profile changes no offering.
-func (cs *classes) add(ctx context.Context, o client.Object) error {
-	key := keyOf(o, o.GetName())
-	for i := range cs.kinds {
-		kind := &cs.kinds[i]
-		if keyOf(kind.New(), o.GetName()) != key {
+func (cs *Classes) Add(ctx context.Context, o client.Object) error {
+	key := KeyOf(o, o.GetName())
+	for i := range cs.Scheme {
+		kind := &cs.Scheme[i]
+		if KeyOf(kind.New(), o.GetName()) != key {
 			continue
 		}
 		cs.given[key] = o
@@ -322,7 +326,7 @@ func (cs *classes) add(ctx context.Context, o client.Object) error {
 	return fmt.Errorf("the cluster does not have the older API generation, so it would refuse a %s: apply Daemok's CRDs first", o.GetObjectKind().GroupVersionKind().Kind)
 }
 
-func (cs *classes) look(ctx context.Context, kind *class.Kind, o client.Object, key string) error {
+func (cs *Classes) look(ctx context.Context, kind *class.Kind, o client.Object, key string) error {
 	if wrong := validate.Refusal(kind.Validate(o)); wrong != "" {
 		return errors.New(wrong)
 	}
@@ -346,7 +350,7 @@ func (cs *classes) look(ctx context.Context, kind *class.Kind, o client.Object, 
 		}
 	}
 	err = learn(ctx, cs.provider, &settings)
-	cs.found[key] = settings.Resolved
+	cs.Found[key] = settings.Resolved
 	return err
 }
 
@@ -360,21 +364,21 @@ func learn(ctx context.Context, provider *aws.Provider, c *nodeclass.Class) (err
 	return err
 }
 
-// offered is the instance types of a class, or in the controller's words why nothing.
-func (cs *classes) offered(ctx context.Context, ref karpv1.NodeClassReference) (*cluster.Catalogue, error) {
+// Offered is the instance types of a class, or in the controller's words why nothing.
+func (cs *Classes) Offered(ctx context.Context, ref karpv1.NodeClassReference) (*cluster.Catalogue, error) {
 	id := translate.ClassID(ref)
-	at := slices.IndexFunc(cs.kinds, func(k class.Kind) bool { return k.Group == ref.Group && k.Name == ref.Kind })
+	at := slices.IndexFunc(cs.Scheme, func(k class.Kind) bool { return k.Group == ref.Group && k.Name == ref.Kind })
 	if at < 0 {
 		return nil, &translate.NotReadyError{ClassID: id, Why: class.Absent}
 	}
-	c, err := cs.kinds[at].ByName(ctx, cs, ref.Name)
+	c, err := cs.Scheme[at].ByName(ctx, cs, ref.Name)
 	if apierrors.IsNotFound(err) {
 		return nil, &translate.NotReadyError{ClassID: id, Why: class.Absent}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read class %s: %w", id, err)
 	}
-	found, given := cs.found[keyOf(c.Object, c.GetName())]
+	found, given := cs.Found[KeyOf(c.Object, c.GetName())]
 	if why := class.WhyNot(c); why != "" && !given {
 		return nil, &translate.NotReadyError{ClassID: id, Why: why}
 	}
@@ -388,4 +392,13 @@ func (cs *classes) offered(ctx context.Context, ref karpv1.NodeClassReference) (
 		return nil, err
 	}
 	return cs.provider.Kinds(ctx, cloud.Class{ID: id, Settings: settings})
+}
+
+// Served are the API generations of pools that a cluster has; older reports whether v1alpha5 is among them.
+func Served(store client.Client) (serves translate.Generations, older bool, err error) {
+	older, err = provisioner.Served(store.RESTMapper())
+	if err != nil || !older {
+		return translate.Generations{translate.NodePools()}, false, err
+	}
+	return translate.Generations{translate.NodePools(), provisioner.Generation()}, true, nil
 }

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 // its lease, whose identity begins with the pod's name. It has no name where
 // there is no lease, or it may not be read: then the plan keeps no node for the
 // controller's sake.
-func actingPod(ctx context.Context, at *target, store client.Reader) (types.NamespacedName, error) {
-	key, lease := at.lease(), &coordinationv1.Lease{}
+func actingPod(ctx context.Context, at *Target, store client.Reader) (types.NamespacedName, error) {
+	key, lease := at.Lease(), &coordinationv1.Lease{}
 	if key.IsNone() {
 		return types.NamespacedName{}, nil
 	}
@@ -31,5 +31,5 @@ func actingPod(ctx context.Context, at *target, store client.Reader) (types.Name
 	if lease.Spec.HolderIdentity != nil {
 		holder, _, _ = strings.Cut(*lease.Spec.HolderIdentity, "_")
 	}
-	return types.NamespacedName{Namespace: at.systemNamespace(), Name: holder}, nil
+	return types.NamespacedName{Namespace: at.SystemNamespace(), Name: holder}, nil
 }

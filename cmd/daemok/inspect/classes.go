@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/daemok/daemok/kube/api/validate"
 )
 
-// kindsOfClasses are the kinds of classes of a cluster: of the older API generation too,
+// KindsOfClasses are the kinds of classes of a cluster: of the older API generation too,
 // where it has that, for which usual holds. Nothing is launched from them, so no CA is needed.
-func kindsOfClasses(older, expressions bool, usual class.Usual) []class.Kind {
+func KindsOfClasses(older, expressions bool, usual class.Usual) []class.Kind {
 	kinds := []class.Kind{class.NodeClasses("", validate.ClassOptions{Expressions: expressions})}
 	if older {
 		account := &class.Account{}
@@ -24,9 +24,9 @@ func kindsOfClasses(older, expressions bool, usual class.Usual) []class.Kind {
 	return kinds
 }
 
-// eachClass does something with every class of these kinds that the cluster has. A kind that
+// EachClass does something with every class of these kinds that the cluster has. A kind that
 // is not defined has no classes.
-func eachClass(ctx context.Context, store client.Client, kinds []class.Kind, do func(*class.Kind, *class.Subject) error) error {
+func EachClass(ctx context.Context, store client.Client, kinds []class.Kind, do func(*class.Kind, *class.Subject) error) error {
 	for i := range kinds {
 		kind := &kinds[i]
 		list := kind.NewList()

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/daemok/daemok/internal/gates"
 )
 
-// settingsOf are the controller's settings about what AWS has, by its environment
+// OptionsOf are the controller's settings about what AWS has, by its environment
 // variables and with its defaults. The error names the variable.
-func settingsOf(env func(string) string) (aws.Options, error) {
+func OptionsOf(env func(string) string) (aws.Options, error) {
 	out := aws.Options{MemoryOverhead: aws.UsualMemoryOverhead}
 	credits := true
 	share := func(text string) (err error) {
@@ -57,9 +57,9 @@ func settingsOf(env func(string) string) (aws.Options, error) {
 	return out, nil
 }
 
-// policyOf are the controller's settings about how plans are made, by its environment
+// PolicyOf are the controller's settings about how plans are made, by its environment
 // variables and with its defaults. The error names the variable.
-func policyOf(setting func(string) string) (p decide.Policy, err error) {
+func PolicyOf(setting func(string) string) (p decide.Policy, err error) {
 	p.PreferenceWorth = decide.Worth
 	wrong := func(name, want string) (decide.Policy, error) {
 		return p, fmt.Errorf("%s is %q: want %s", name, setting(name), want)
