@@ -1,0 +1,163 @@
+// Package text writes what commands print for people: sentences and tables that fit a width.
+//
+// It promises that no text from a cluster reaches a terminal as a control sequence; that colour is on terminals
+// alone, and never with NO_COLOR; and that nothing is cut off: what is too wide goes on in the next line.
+package text
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+)
+
+// Columns is how wide text is where no terminal says so.
+const Columns = 78
+
+// Tone is what a piece of text means to its reader; colours follow from it.
+type Tone int
+
+// The tones.
+const (
+	Plain  Tone = iota
+	Strong      // what to read first: a heading, a total
+	Good        // it is well, or it is added
+	Warn        // it may need somebody, or it changes
+	Bad         // it needs somebody, or it goes
+	Faint       // it is said for the sake of completeness
+)
+
+// Cell is a piece of text with one meaning. Control characters in it are shown as U+FFFD.
+type Cell struct {
+	Text string
+	Tone Tone
+}
+
+// Say is a cell whose text is formatted as by fmt.Sprintf.
+func Say(tone Tone, format string, args ...any) Cell {
+	return Cell{fmt.Sprintf(format, args...), tone}
+}
+
+// Of is plain text.
+func Of(text string) Cell { return Cell{Text: text} }
+
+// Each makes a cell of every text.
+func Each(tone Tone, texts ...string) []Cell {
+	out := make([]Cell, len(texts))
+	for i, t := range texts {
+		out[i] = Cell{t, tone}
+	}
+	return out
+}
+
+// styles are those of the tones. They use the sixteen colours of the terminal itself, which its user has chosen to be
+// read on the background, light or dark.
+var styles = [...]lipgloss.Style{
+	Plain:  lipgloss.NewStyle(),
+	Strong: lipgloss.NewStyle().Bold(true),
+	Good:   lipgloss.NewStyle().Foreground(lipgloss.Green),
+	Warn:   lipgloss.NewStyle().Foreground(lipgloss.Yellow),
+	Bad:    lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true),
+	Faint:  lipgloss.NewStyle().Faint(true),
+}
+
+// Style is how text of the tone looks.
+func (t Tone) Style() lipgloss.Style { return styles[t] }
+
+// String is the cell as a terminal with colours shows it.
+func (c Cell) String() string {
+	if c.Tone == Plain {
+		return Clean(c.Text)
+	}
+	return styles[c.Tone].Render(Clean(c.Text))
+}
+
+// Clean is the text in one line, without characters that a terminal would follow instead of showing them: control
+// characters, and those that turn the direction of text.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// Printer writes for people. It keeps the first error of writing, after which it writes nothing; see Err.
+type Printer struct {
+	out      io.Writer
+	width    int
+	terminal bool
+	err      error
+}
+
+// New returns a printer of a command's output: as wide as the terminal, or Columns wide where there is none.
+func New(out io.Writer) *Printer {
+	p := &Printer{out: colorprofile.NewWriter(out, os.Environ()), width: Columns}
+	if f, is := out.(*os.File); is && term.IsTerminal(f.Fd()) {
+		p.terminal = true
+		if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {
+			p.width = width
+		}
+	}
+	return p
+}
+
+// Terminal reports whether a person is likely to look on while it is written.
+func (p *Printer) Terminal() bool { return p.terminal }
+
+// Width is how many columns there are.
+func (p *Printer) Width() int { return p.width }
+
+// Err is the first error of writing.
+func (p *Printer) Err() error { return p.err }
+
+// Line writes the cells in one line, one after the other, and goes on below where there is no room, with two columns
+// of indent more than the line begins with.
+func (p *Printer) Line(cells ...Cell) {
+	var b strings.Builder
+	for _, c := range cells {
+		b.WriteString(c.String())
+	}
+	line := b.String()
+	if ansi.StringWidth(line) <= p.width {
+		p.write(line + "\n")
+		return
+	}
+	plain := ansi.Strip(line)
+	indent := strings.Repeat(" ", min(len(plain)-len(strings.TrimLeft(plain, " ")), p.width/2))
+	inside := strings.TrimLeft(line, " ")
+	for i, part := range wrapped(inside, p.width-len(indent)-2) {
+		if i == 1 {
+			indent += "  "
+		}
+		p.write(indent + part + "\n")
+	}
+}
+
+// Gap leaves a line free.
+func (p *Printer) Gap() { p.write("\n") }
+
+func (p *Printer) write(s string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.out, s)
+	}
+}
+
+// wrapped are the lines of a text between blanks, none wider than so many columns unless a word is.
+func wrapped(s string, width int) []string {
+	lines := strings.Split(lipgloss.Wrap(s, max(width, 8), ""), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
