@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -105,13 +106,21 @@ func (c *Clerk) Stuck(m plan.Move, err error) {
 	}
 }
 
+// disrupted begins what is said of a node that goes, once its NodeClaim is deleted.
+const disrupted = "was disrupted: "
+
+// Disrupted reports whether a statement says that a node was disrupted, and why.
+func (s *Statement) Disrupted() bool {
+	return s.About.Kind == Node && s.Topic == "" && strings.HasPrefix(s.Said, disrupted)
+}
+
 // Moved reports how letting nodes go ended.
 func (c *Clerk) Moved(e apply.Ended) {
 	for i, r := range e.Removals {
 		node := Object{Node, r.Node}
 		switch {
 		case e.Gone[i]:
-			c.happened(node, r.Claim, "was disrupted: "+string(r.Reason), r.Note)
+			c.happened(node, r.Claim, disrupted+string(r.Reason), r.Note)
 			c.happened(ofPool(r.Pool), "", fmt.Sprintf("disrupted node %s: %s", r.Node, r.Reason), r.Note)
 		case e.Err == nil:
 		case errors.Is(e.Err, context.Canceled):

@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
@@ -60,13 +61,16 @@ func (m *minutes) orders() map[string]order {
 
 func onInstance(claim string) string { return "is to run on the instance of claim " + claim }
 
+// tooEarly is said of pods for which nothing is in the way.
+const tooEarly = "waits: it is too early to launch an instance for it"
+
 // unplacedPods says of pods why they have no place.
 func (m *minutes) unplacedPods() {
 	for i := range m.p.Unplaced {
 		u := &m.p.Unplaced[i]
 		said, why := "has no place", u.Why()
 		if u.Early {
-			said = "waits: it is too early to launch an instance for it"
+			said = tooEarly
 		}
 		for j := range u.Pods {
 			m.holdPod(&u.Pods[j], "", said, why, nil)
@@ -80,3 +84,8 @@ func (m *minutes) holdPod(p *cluster.Pod, claim, said, why string, more func() [
 }
 
 func podName(p *cluster.Pod) string { return p.Namespace + "/" + p.Name }
+
+// Placed reports whether a statement about where a pod is to run names a place, be it one that is still being launched.
+func (s *Statement) Placed() bool {
+	return s.Topic == TopicPlace && (strings.HasPrefix(s.Said, "is to ") || s.Said == tooEarly)
+}

@@ -114,7 +114,7 @@ func (p *Printer) row(t *Table, widths []int, cells []Cell) {
 	for i, c := range cells {
 		columns[i] = []string{c.String()}
 		if t.Columns[i].Wraps && ansi.StringWidth(columns[i][0]) > widths[i] {
-			columns[i] = wrapped(columns[i][0], widths[i])
+			columns[i] = wrap([]Cell{c}, widths[i], 0)
 		}
 		height = max(height, len(columns[i]))
 	}

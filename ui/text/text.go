@@ -124,23 +124,15 @@ func (p *Printer) Err() error { return p.err }
 // Line writes the cells in one line, one after the other, and goes on below where there is no room, with two columns
 // of indent more than the line begins with.
 func (p *Printer) Line(cells ...Cell) {
-	var b strings.Builder
-	for _, c := range cells {
-		b.WriteString(c.String())
+	indent := 0
+	if len(cells) > 0 {
+		indent = len(cells[0].Text) - len(strings.TrimLeft(cells[0].Text, " "))
 	}
-	line := b.String()
-	if ansi.StringWidth(line) <= p.width {
-		p.write(line + "\n")
-		return
-	}
-	plain := ansi.Strip(line)
-	indent := strings.Repeat(" ", min(len(plain)-len(strings.TrimLeft(plain, " ")), p.width/2))
-	inside := strings.TrimLeft(line, " ")
-	for i, part := range wrapped(inside, p.width-len(indent)-2) {
-		if i == 1 {
-			indent += "  "
+	for i, line := range wrap(cells, p.width, indent+2) {
+		if i > 0 {
+			p.write(strings.Repeat(" ", indent+2))
 		}
-		p.write(indent + part + "\n")
+		p.write(line + "\n")
 	}
 }
 
@@ -153,11 +145,43 @@ func (p *Printer) write(s string) {
 	}
 }
 
-// wrapped are the lines of a text between blanks, none wider than so many columns unless a word is.
-func wrapped(s string, width int) []string {
-	lines := strings.Split(lipgloss.Wrap(s, max(width, 8), ""), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
+// wrap are the lines of cells, one behind the other, that are parted between words: none is wider than so many columns
+// unless a word is. All but the first are narrower, by the indent that they get.
+func wrap(cells []Cell, width, indent int) []string {
+	var out []string
+	var line strings.Builder
+	at, blank := 0, "" // columns that are written, and the blanks before the next word
+	for _, c := range cells {
+		for word := range words(Clean(c.Text)) {
+			if strings.TrimLeft(word, " ") == "" {
+				blank += word
+				continue
+			}
+			if n := ansi.StringWidth(blank + word); at > 0 && at+n > width && blank != "" {
+				out, at, blank = append(out, line.String()), indent, ""
+				line.Reset()
+			}
+			line.WriteString(blank + Cell{word, c.Tone}.String())
+			at, blank = at+ansi.StringWidth(blank+word), ""
+		}
 	}
-	return lines
+	return append(out, line.String())
+}
+
+// words are the words of a text and the blanks between them, in turn.
+func words(s string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for s != "" {
+			n := len(s) - len(strings.TrimLeft(s, " "))
+			if n == 0 {
+				if n = strings.IndexByte(s, ' '); n < 0 {
+					n = len(s)
+				}
+			}
+			if !yield(s[:n]) {
+				return
+			}
+			s = s[n:]
+		}
+	}
 }

@@ -1,0 +1,21 @@
+package view
+
+import "time"
+
+// Controller is what is known of the controller of a cluster.
+type Controller struct {
+	Leader  string    `json:"leader,omitempty"`  // the pod that acts; empty: none is known
+	Renewed time.Time `json:"renewed,omitzero"`  // when it renewed its lease
+	Version string    `json:"version,omitempty"` // of the image of its Deployment
+	Ready   int32     `json:"ready"`             // its replicas that are
+	Wanted  int32     `json:"wanted"`            // its replicas that should be
+	Record  time.Time `json:"record,omitzero"`   // when its record last changed; zero: there is none
+}
+
+// leaseLasts is for how long a lease holds after its renewal: half a minute is more than any controller's.
+const leaseLasts = 30 * time.Second
+
+// Acts reports whether the controller holds its lease, as far as that is known.
+func (c *Controller) Acts(now time.Time) bool {
+	return c.Leader != "" && now.Sub(c.Renewed) < leaseLasts
+}

@@ -1,0 +1,66 @@
+package view
+
+import (
+	"cmp"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/disruption"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// Pool is a NodePool or Provisioner.
+type Pool struct {
+	Kind     string  `json:"kind"`
+	Name     string  `json:"name"`
+	Weight   int     `json:"weight"`
+	Ready    bool    `json:"ready"`
+	Reason   string  `json:"reason,omitempty"` // why nothing may be launched
+	Nodes    int     `json:"nodes"`            // and instances that are being launched
+	Cost     Cost    `json:"cost"`
+	Limits   []Limit `json:"limits"`
+	Allowed  int64   `json:"allowed"`           // nodes that may be disrupted by choice now
+	Because  string  `json:"because,omitempty"` // none, or only so many
+	Policies string  `json:"consolidation"`     // its consolidationPolicy
+}
+
+// ID prints "NodePool/default".
+func (p *Pool) ID() string { return p.Kind + "/" + p.Name }
+
+// Limit is how much of a limit is used.
+type Limit struct {
+	Resource string `json:"resource"`
+	Used     int64  `json:"used"`
+	Limit    int64  `json:"limit"`
+}
+
+// Reached reports whether nothing is left.
+func (l Limit) Reached() bool { return l.Used >= l.Limit }
+
+func (k *known) pool(p *cluster.Pool, nodes []Node) Pool {
+	out := Pool{
+		Kind: p.ID.Kind, Name: p.ID.Name, Weight: p.Weight, Ready: p.NotReady == "", Reason: p.NotReady, Limits: []Limit{},
+		Cost: Cost{Known: true}, Policies: cmp.Or(string(p.Policy.Consolidate), "WhenEmptyOrUnderutilized"),
+	}
+	if p.Policy.Never {
+		out.Policies += ", consolidateAfter: Never"
+	}
+	for i := range nodes {
+		if n := &nodes[i]; n.Owner == (Owner{p.ID.Kind, p.ID.Name}) {
+			out.Nodes++
+			out.Cost = out.Cost.plus(n.Cost)
+		}
+	}
+	for _, l := range p.Limits.Amounts {
+		out.Limits = append(out.Limits, Limit{l.Name, p.Usage.Get(l.Name), l.Amount})
+	}
+	if n := p.Limits.Nodes; n != nil {
+		out.Limits = append(out.Limits, Limit{"nodes", p.Nodes, *n})
+	}
+	out.Allowed, out.Because = disruption.Allowed(k.Snapshot, p.ID, plan.Empty, plan.Drifted, plan.Underutilized)
+	return out
+}
+
+// plus is what two things cost together.
+func (c Cost) plus(d Cost) Cost {
+	return Cost{PerHour: c.PerHour + d.PerHour, Known: c.Known && d.Known, Listed: c.Listed || d.Listed}
+}

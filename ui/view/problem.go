@@ -1,0 +1,111 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+)
+
+// Severity says how much a problem matters.
+type Severity int
+
+// The severities.
+const (
+	Notice  Severity = iota // somebody asked for it, or it ends by itself
+	Warning                 // it may need somebody
+	Failure                 // pods wait because of it, or something that was asked for does not happen
+)
+
+// Problem is something that is wrong.
+type Problem struct {
+	Severity Severity `json:"severity"` // 0 to 2, the worst
+	About    string   `json:"about"`    // "NodePool/default", "shop/Deployment/web"; empty: the cluster
+	Text     string   `json:"text"`
+}
+
+// problems lists what is wrong, the worst first.
+func (k *known) problems(c *Cluster) []Problem {
+	out := []Problem{}
+	add := func(s Severity, about, format string, args ...any) {
+		out = append(out, Problem{s, about, fmt.Sprintf(format, args...)})
+	}
+	for i := range c.Waiting {
+		if w := &c.Waiting[i]; !w.Placed {
+			add(Failure, w.Name(), "%s: %s", counted(w.Count, "pod"), w.Reason)
+		}
+	}
+	for i := range c.Pools {
+		p := &c.Pools[i]
+		if !p.Ready {
+			add(Failure, p.ID(), "it may launch nothing: %s", p.Reason)
+		}
+		for _, l := range p.Limits {
+			if l.Reached() {
+				add(Warning, p.ID(), "limit %s is reached: %s of %s", l.Resource, Amount(l.Resource, l.Used), Amount(l.Resource, l.Limit))
+			}
+		}
+	}
+	for i := range c.Nodes {
+		k.problemOf(&c.Nodes[i], add)
+	}
+	for i := range k.Snapshot.Breakers {
+		if b := &k.Snapshot.Breakers[i]; b.Gone >= b.Most {
+			add(Warning, "DisruptionPolicy/"+b.Name, "its breaker stops all voluntary disruption: %d of %d nodes have gone", b.Gone, b.Most)
+		}
+	}
+	if k.Snapshot.Freeze != "" {
+		text := "no node is disrupted: " + k.Snapshot.Freeze
+		if until := k.Snapshot.FreezeUntil; !until.IsZero() {
+			text += ", until " + until.UTC().Format(time.RFC3339)
+		}
+		add(Notice, "", "%s", text)
+	}
+	for _, p := range stuckBudgets(k.Snapshot.PDBs) {
+		add(Notice, "PodDisruptionBudget/"+p.Namespace+"/"+p.Name, "it allows no eviction: %s", p.Why)
+	}
+	slices.SortStableFunc(out, func(a, b Problem) int { return cmp.Compare(b.Severity, a.Severity) })
+	return out
+}
+
+// drainTooLong is how long a drain may take before it is a problem that it has not ended: the default grace period of a
+// pod is half a minute, and replacements start within minutes.
+const drainTooLong = 15 * time.Minute
+
+func (k *known) problemOf(n *Node, add func(Severity, string, string, ...any)) {
+	about := "Node/" + n.Name
+	if n.Name == "" {
+		about = "NodeClaim/" + n.Claim
+	}
+	switch {
+	case n.Status == NotReady:
+		add(Warning, about, "the node is not ready%s", after(": ", n.Reason))
+	case n.Status == Pending && strings.HasPrefix(n.Reason, "has no instance yet"):
+		add(Failure, about, "%s", n.Reason)
+	case n.Status == Joining && k.Snapshot.Now.Sub(n.Created) > drainTooLong:
+		add(Warning, about, "its instance has not joined the cluster for %s", k.Snapshot.Now.Sub(n.Created).Round(time.Minute))
+	case n.Status == Draining && strings.Contains(n.Reason, " stays: "):
+		add(Warning, about, "the drain waits%s", after(": ", n.Reason))
+	}
+}
+
+// after is the text behind the words before it; nothing where there is no text.
+func after(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}
+
+// stuckBudgets are budgets that never allow an eviction.
+func stuckBudgets(all []cluster.PodDisruptionBudget) (out []cluster.PodDisruptionBudget) {
+	for _, b := range all {
+		if b.Never && b.Why != "" {
+			out = append(out, b)
+		}
+	}
+	return out
+}

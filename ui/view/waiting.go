@@ -1,0 +1,89 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/observe/record"
+)
+
+// Waiting is pods of one owner that need a place and wait for the same.
+type Waiting struct {
+	Namespace string    `json:"namespace"`
+	Owner     string    `json:"owner,omitempty"`
+	Pods      []string  `json:"pods"` // the first by name; Count counts them all
+	Count     int       `json:"count"`
+	Since     time.Time `json:"since"` // when the first of them came
+	Requests  string    `json:"requests"`
+	Placed    bool      `json:"placed"` // a place is found: it is a matter of time
+	Reason    string    `json:"reason"` // where they are to run, or why they have no place
+}
+
+// podsNamed is how many pods a row names.
+const podsNamed = 20
+
+// Name is the owner as "shop/Deployment/web", or the pod where it has none.
+func (w *Waiting) Name() string {
+	if w.Owner == "" {
+		return w.Namespace + "/" + w.Pods[0]
+	}
+	return w.Namespace + "/" + w.Owner
+}
+
+// unknownPlace is said of pods that no plan has looked at yet.
+const unknownPlace = "no plan has looked at it yet"
+
+// waiting groups the pods that wait by owner, requests and what they wait for.
+func (k *known) waiting() []Waiting {
+	type group struct {
+		namespace, owner, requests, reason string
+		placed                             bool
+	}
+	at := map[group]int{}
+	out := []Waiting{}
+	for i := range k.Snapshot.Waiting {
+		p := &k.Snapshot.Waiting[i]
+		reason, placed := k.placeOf(p)
+		of := group{p.Namespace, p.Owner, p.Shape.Requests.String(), reason, placed}
+		if p.Owner == "" {
+			of.owner = "Pod/" + p.Name
+		}
+		n, known := at[of]
+		if !known {
+			n = len(out)
+			at[of] = n
+			out = append(out, Waiting{Namespace: p.Namespace, Owner: p.Owner, Since: p.CreatedAt, Requests: of.requests, Placed: placed, Reason: reason})
+		}
+		w := &out[n]
+		if w.Count++; len(w.Pods) < podsNamed {
+			w.Pods = append(w.Pods, p.Name)
+		}
+		if p.CreatedAt.Before(w.Since) {
+			w.Since = p.CreatedAt
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Waiting) int {
+		if a.Placed != b.Placed { // those without a place come first
+			if a.Placed {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name(), b.Name()))
+	})
+	return out
+}
+
+// placeOf is what the record says of where the pod is to run.
+func (k *known) placeOf(p *cluster.Pod) (reason string, placed bool) {
+	s := k.says(record.Pod, p.Namespace+"/"+p.Name, record.TopicPlace)
+	if s == nil || s.UID != "" && p.UID != "" && s.UID != p.UID {
+		if p.Shape.Unable != "" {
+			return p.Shape.Unable, false
+		}
+		return unknownPlace, true
+	}
+	return because(s), s.Placed()
+}
