@@ -1,0 +1,163 @@
+// Package cost divides what nodes cost an hour among the pods on them, and says what the rest is paid for.
+//
+// It promises that every millionth of a dollar is counted exactly once: what pods, DaemonSets and idle parts of a
+// node cost adds up to its price, and the rows of any grouping to the total. A node whose price is not known is
+// named and never counted as free. It measures nothing: a pod costs what it requests, whether it uses that or not.
+package cost
+
+import (
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/disruption"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// PodID names a pod.
+type PodID struct{ Namespace, Name string }
+
+// Of is the name of a pod.
+func Of(p *cluster.Pod) PodID { return PodID{p.Namespace, p.Name} }
+
+// Input is what costs are computed from.
+type Input struct {
+	Snapshot *cluster.Snapshot
+	Listed   map[string]quantity.MicroUSDPerHour // prices of nodes by name, for those whose price the snapshot does not have
+}
+
+// Allocation is what the nodes of one snapshot cost, and what for. It points into the snapshot and is not written.
+type Allocation struct {
+	Total    quantity.MicroUSDPerHour // of all nodes whose price is known
+	Listed   quantity.MicroUSDPerHour // the part of Total that is of the prices handed in, and not of the snapshot's
+	Nodes    []Node                   // in the order of the snapshot, instances that are no nodes yet after them
+	Unpriced []string                 // nodes, and claims of instances, whose price is not known; in that order
+}
+
+// Node is what one node costs, or an instance that is no node yet.
+type Node struct {
+	Name   string // of the claim where it is no node yet
+	Pool   cluster.PoolID
+	Labels constraint.Labels
+	Price  quantity.MicroUSDPerHour // with volumes and what its pool declares; meaningful if Priced
+	Priced bool
+	Pods   []Share // in the order of the snapshot
+	Idle   []Idle  // what no pod has requested; in the order of Causes, none of them zero
+
+	core, gib float64 // what one core and one GiB of it cost, in millionths of a dollar an hour
+}
+
+// Share is what one pod costs.
+type Share struct {
+	Pod  *cluster.Pod
+	Cost quantity.MicroUSDPerHour
+}
+
+// Idle is a part of a node that no pod has requested.
+type Idle struct {
+	Cause Cause
+	Why   string // in words, which name what is in the way; may be empty
+	Cost  quantity.MicroUSDPerHour
+}
+
+// Allocate divides the cost of all nodes, and of instances that are launched and no nodes yet. Cost: linear in pods.
+func Allocate(in Input) *Allocation {
+	s, out := in.Snapshot, &Allocation{}
+	pools := map[cluster.PoolID]*cluster.Pool{}
+	for i := range s.Pools {
+		pools[s.Pools[i].ID] = &s.Pools[i]
+	}
+	why := &judge{s, pools, disruption.PDBsOf(s.PDBs)}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		price, listed := priceOf(n, pools[n.Pool]), false
+		if price == 0 {
+			price = in.Listed[n.Name]
+			listed = price > 0
+		}
+		node := Node{Name: n.Name, Pool: n.Pool, Labels: n.Labels, Price: price, Priced: price > 0}
+		if listed {
+			out.Listed += price
+		}
+		weigh(n, list(n, pools[n.Pool])).divide(&node, n, why)
+		out.add(node)
+	}
+	for i := range s.Instances {
+		if m := &s.Instances[i]; m.Launched {
+			out.add(instance(m, pools[m.Pool]))
+		}
+	}
+	return out
+}
+
+func (a *Allocation) add(n Node) {
+	if n.Priced {
+		a.Total += n.Price
+	} else {
+		a.Unpriced = append(a.Unpriced, n.Name)
+	}
+	a.Nodes = append(a.Nodes, n)
+}
+
+func priceOf(n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
+	if pool == nil {
+		return n.Price
+	}
+	return pool.CostOf(n)
+}
+
+// instance is what an instance costs that is no node yet: all of it is for pods to come, or on its way out.
+func instance(m *cluster.Instance, pool *cluster.Pool) Node {
+	out := Node{Name: m.Claim, Pool: m.Pool, Labels: m.Labels}
+	if pool == nil {
+		return out
+	}
+	price, known := pool.PriceOf(m)
+	if !known {
+		return out
+	}
+	out.Price, out.Priced = price+pool.PerInstance(), true
+	cause, why := Headroom, "its instance is launched and has not joined the cluster yet"
+	if m.Deleting {
+		cause, why = Leaving, "its instance is being terminated before it joined the cluster"
+	}
+	out.Idle = []Idle{{cause, why, out.Price}}
+	return out
+}
+
+// list is what the type of a node costs on demand, by the catalogue of its pool; 0 where that is not known.
+func list(n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
+	if pool == nil {
+		return 0
+	}
+	name, _ := n.Labels.Get(cluster.LabelInstanceType)
+	kind := pool.Catalogue.InstanceType(name)
+	if kind == nil {
+		return 0
+	}
+	for i := range kind.Offerings {
+		if o := &kind.Offerings[i]; o.Option == cluster.OnDemand && o.Priced {
+			return o.Price
+		}
+	}
+	return 0
+}
+
+// Only returns what these pods cost, of all that is allocated: nothing idle, and no other pod. What it returns has a
+// Total of its own.
+func (a *Allocation) Only(pods map[PodID]bool) *Allocation {
+	out := &Allocation{}
+	for i := range a.Nodes {
+		n := a.Nodes[i]
+		n.Idle, n.Price = nil, 0
+		var kept []Share
+		for _, share := range n.Pods {
+			if pods[Of(share.Pod)] {
+				kept = append(kept, share)
+				n.Price += share.Cost
+			}
+		}
+		if n.Pods = kept; len(kept) > 0 {
+			out.add(n)
+		}
+	}
+	return out
+}
