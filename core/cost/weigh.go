@@ -77,7 +77,7 @@ func (w *weights) of(requests, allocatable quantity.Resources, devices []string)
 
 // worth is what cpu and memory are worth, in GiB.
 func worth(r quantity.Resources) float64 {
-	return float64(CoreInGiB*float64(max(0, r.CPU))/1000) + float64(max(0, r.Memory))/float64(quantity.GiB)
+	return float64(CoreInGiB*float64(max(0, r.CPU))/1000) + float64(float64(max(0, r.Memory))/float64(quantity.GiB))
 }
 
 // deviceOf is which part of a node's devices is requested. A device may have several names, such as those of AWS
