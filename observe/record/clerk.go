@@ -58,7 +58,7 @@ func (c *Clerk) Launched(list []apply.Launched) {
 			continue
 		}
 		c.claims[l.Launch.Name] = l.Claim.Name
-		c.happened(pool, "", fmt.Sprintf("created claim %s: %s", l.Claim.Name, l.Launch.Choice), l.Launch.Reason, grounds(&l.Launch)...)
+		c.happened(pool, "", fmt.Sprintf(createdClaim+"%s: %s", l.Claim.Name, l.Launch.Choice), l.Launch.Reason, grounds(&l.Launch)...)
 		c.happened(Object{Claim, l.Claim.Name}, "", "was created: "+l.Launch.Choice.String(), l.Launch.Reason, grounds(&l.Launch)...)
 	}
 }
@@ -80,7 +80,7 @@ func (c *Clerk) Withdrawn(list []apply.Withdrawn) {
 			continue
 		}
 		c.happened(Object{Claim, w.Claim}, "", "was withdrawn", w.Note)
-		c.happened(ofPool(w.Pool), "", "withdrew claim "+w.Claim, w.Note)
+		c.happened(ofPool(w.Pool), "", withdrewClaim+w.Claim, w.Note)
 	}
 }
 
@@ -106,6 +106,19 @@ func (c *Clerk) Stuck(m plan.Move, err error) {
 	}
 }
 
+// These begin what is said of a pool that is said of a node or NodeClaim too.
+const (
+	createdClaim  = "created claim "
+	withdrewClaim = "withdrew claim "
+	disruptedNode = "disrupted node "
+)
+
+// Repeats reports whether a statement says of a pool what another says of its node or NodeClaim.
+func (s *Statement) Repeats() bool {
+	ofPool := s.About.Kind == Pool || s.About.Kind == Provisioner
+	return ofPool && (strings.HasPrefix(s.Said, createdClaim) || strings.HasPrefix(s.Said, withdrewClaim) || strings.HasPrefix(s.Said, disruptedNode))
+}
+
 // disrupted begins what is said of a node that goes, once its NodeClaim is deleted.
 const disrupted = "was disrupted: "
 
@@ -121,7 +134,7 @@ func (c *Clerk) Moved(e apply.Ended) {
 		switch {
 		case e.Gone[i]:
 			c.happened(node, r.Claim, disrupted+string(r.Reason), r.Note)
-			c.happened(ofPool(r.Pool), "", fmt.Sprintf("disrupted node %s: %s", r.Node, r.Reason), r.Note)
+			c.happened(ofPool(r.Pool), "", fmt.Sprintf(disruptedNode+"%s: %s", r.Node, r.Reason), r.Note)
 		case e.Err == nil:
 		case errors.Is(e.Err, context.Canceled):
 			c.happened(node, r.Claim, "was about to be disrupted when the controller ended", "")

@@ -138,13 +138,16 @@ func (s *screen) nodes() {
 		s.Line(text.Say(text.Warn, "  the price of %s is not known and not counted", counted(t.Unpriced, "node")))
 	}
 	if t.Cost.Listed {
-		s.Line(text.Say(text.Faint, "  by list prices where the controller knows none"))
+		s.Line(text.Say(text.Faint, "  some of it by list prices"))
 	}
 	if t.Gap != nil {
 		s.Line(text.Say(text.Plain, "  nodes of pools cost %s, %.1f %% above the least possible ($%.3f/h)", Dollars(t.PoolCost), 100*max(0, *t.Gap), t.Bound))
 	}
 	table := text.Table{Indent: 2, Columns: []text.Column{{}, {Right: true}, {}, {Right: true}, {}}}
 	for _, u := range t.Use {
+		if u.Requested == 0 && u.Resource != "cpu" && u.Resource != "memory" {
+			continue
+		}
 		used := ""
 		if u.Used != nil {
 			used = view.Amount(u.Resource, *u.Used) + " used"
@@ -211,11 +214,11 @@ func (s *screen) waiting() {
 	shown := s.most(len(s.c.Waiting), rowsMost)
 	for i := range s.c.Waiting[:shown] {
 		w := &s.c.Waiting[i]
-		tone := text.Plain
+		what := text.Of(w.Reason)
 		if !w.Placed {
-			tone = text.Bad
+			what = text.Say(text.Bad, "a place: see what is wrong")
 		}
-		t.Add(text.Of(w.Name()), text.Say(text.Plain, "%d", w.Count), text.Of(Ago(s.c.At.Sub(w.Since))), text.Say(tone, "%s", w.Reason))
+		t.Add(text.Of(w.Name()), text.Say(text.Plain, "%d", w.Count), text.Of(Ago(s.c.At.Sub(w.Since))), what)
 	}
 	s.Table(t)
 	s.more(len(s.c.Waiting)-shown, "rows")

@@ -58,5 +58,5 @@ func recorded(t *testing.T, situation string) view.Input {
 	clerk.Planned(s, p, 0)
 	clerk.Explain(s, p)
 	said, _ := clerk.Record.Statements(time.Time{})
-	return view.Input{Snapshot: s, Statements: said}
+	return view.Input{Snapshot: s, Offers: true, Statements: said}
 }

@@ -136,6 +136,15 @@ func (p *Printer) Line(cells ...Cell) {
 	}
 }
 
+// Anew begins a screen anew: on a terminal in place of what is there, elsewhere behind a line of dashes.
+func (p *Printer) Anew() {
+	if p.terminal {
+		p.write(ansi.EraseEntireDisplay + ansi.CursorHomePosition)
+		return
+	}
+	p.write(strings.Repeat("-", p.width) + "\n")
+}
+
 // Gap leaves a line free.
 func (p *Printer) Gap() { p.write("\n") }
 

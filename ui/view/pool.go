@@ -6,6 +6,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/observe/record"
 )
 
 // Pool is a NodePool or Provisioner.
@@ -41,6 +42,12 @@ func (k *known) pool(p *cluster.Pool, nodes []Node) Pool {
 		Kind: p.ID.Kind, Name: p.ID.Name, Weight: p.Weight, Ready: p.NotReady == "", Reason: p.NotReady, Limits: []Limit{},
 		Cost: Cost{Known: true}, Policies: cmp.Or(string(p.Policy.Consolidate), "WhenEmptyOrUnderutilized"),
 	}
+	if ready := k.says(recordKind(p.ID), p.ID.Name, record.TopicReady); !k.Offers { // as the controller has found
+		out.Ready, out.Reason = true, ""
+		if ready != nil && ready.Why != "" {
+			out.Ready, out.Reason = false, ready.Why
+		}
+	}
 	if p.Policy.Never {
 		out.Policies += ", consolidateAfter: Never"
 	}
@@ -58,6 +65,13 @@ func (k *known) pool(p *cluster.Pool, nodes []Node) Pool {
 	}
 	out.Allowed, out.Because = disruption.Allowed(k.Snapshot, p.ID, plan.Empty, plan.Drifted, plan.Underutilized)
 	return out
+}
+
+func recordKind(id cluster.PoolID) record.Kind {
+	if id.Kind == "Provisioner" {
+		return record.Provisioner
+	}
+	return record.Pool
 }
 
 // plus is what two things cost together.

@@ -35,7 +35,7 @@ func (k *known) problems(c *Cluster) []Problem {
 	}
 	for i := range c.Waiting {
 		if w := &c.Waiting[i]; !w.Placed {
-			add(Failure, w.Name(), "%s: %s", counted(w.Count, "pod"), w.Reason)
+			add(Failure, w.Name(), "%s without a place: %s", counted(w.Count, "pod"), pointing(c, strings.TrimPrefix(w.Reason, "has no place: ")))
 		}
 	}
 	for i := range c.Pools {
@@ -69,6 +69,16 @@ func (k *known) problems(c *Cluster) []Problem {
 	}
 	slices.SortStableFunc(out, func(a, b Problem) int { return cmp.Compare(b.Severity, a.Severity) })
 	return out
+}
+
+// pointing is the reason with a word in place of what is said of the pools themselves.
+func pointing(c *Cluster, reason string) string {
+	for i := range c.Pools {
+		if p := &c.Pools[i]; p.Reason != "" {
+			reason = strings.ReplaceAll(reason, "pool is not ready: "+p.Reason, "the pool is not ready (see "+p.ID()+")")
+		}
+	}
+	return reason
 }
 
 // drainTooLong is how long a drain may take before it is a problem that it has not ended: the default grace period of a

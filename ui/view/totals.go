@@ -1,8 +1,9 @@
 package view
 
 import (
-	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -82,7 +83,37 @@ func together(sum, more []Use) []Use {
 	return sum
 }
 
-// Amount prints an amount of a resource: "1500m", "2Gi", "3".
+// Amount prints an amount of a resource for people, with three digits that count: cores as "2.2", bytes as "35.9Gi",
+// else pieces.
 func Amount(resource string, amount int64) string {
-	return cmp.Or(quantity.FormatAmount(resource, amount), "0")
+	switch {
+	case resource == quantity.NameCPU:
+		return digits(float64(amount) / 1000)
+	case quantity.IsBytes(resource):
+		value, unit := float64(amount), ""
+		for _, larger := range []string{"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"} {
+			if value < 1024 {
+				break
+			}
+			value, unit = value/1024, larger
+		}
+		return digits(value) + unit
+	}
+	return strconv.FormatInt(amount, 10)
+}
+
+// digits prints a number with three digits that count, and none behind the point from a hundred on.
+func digits(x float64) string {
+	places := 2
+	switch {
+	case x >= 100:
+		places = 0
+	case x >= 10:
+		places = 1
+	}
+	text := strconv.FormatFloat(x, 'f', places, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
 }

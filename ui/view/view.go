@@ -13,6 +13,7 @@ import (
 // Input is what a view is made from. All but Snapshot may be missing: then less is shown.
 type Input struct {
 	Snapshot   *cluster.Snapshot
+	Offers     bool                          // the snapshot knows what pools may launch
 	Statements []record.Statement            // of the controller's record
 	Usage      map[string]quantity.Resources // what is used on each node by its name, where metrics-server says so
 	Prices     Prices                        // of instance types, for nodes whose price the snapshot does not have
@@ -112,7 +113,7 @@ type Event struct {
 func eventsOf(list []record.Statement) []Event {
 	out := []Event{}
 	for i := range list {
-		if s := &list[i]; s.Topic == "" {
+		if s := &list[i]; s.Topic == "" && !s.Repeats() {
 			out = append(out, Event{s.From, s.About, s.Said, s.Why, s.More})
 		}
 	}

@@ -1,0 +1,258 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/compact"
+	"github.com/daemok/daemok/kube/snapshot/policies"
+	"github.com/daemok/daemok/kube/snapshot/strip"
+	"github.com/daemok/daemok/ui/view"
+)
+
+const (
+	viewEvery = 500 * time.Millisecond // a view of a large cluster takes a tenth of that
+	askEvery  = 5 * time.Second        // whether the API server answers, and what nodes use
+)
+
+// live is a cluster that is watched.
+type live struct {
+	looker  *looker
+	cache   cache.Cache
+	current atomic.Pointer[view.Cluster]
+	changed chan struct{}
+	dirty   chan struct{} // something other than the watches has changed
+	silent  atomic.Pointer[string]
+}
+
+// Follow watches a live cluster until ctx ends, and returns once all has been listed that may be. What AWS has is learned
+// meanwhile, where askAWS is true.
+func Follow(ctx context.Context, at *Target, askAWS bool) (view.Source, error) {
+	l, err := newLooker(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	config, err := at.Config()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w", err)
+	}
+	config.Wrap(l.clock.Transport)
+	own := map[string]cache.Config{at.SystemNamespace(): {}}
+	watches, err := cache.New(config, cache.Options{
+		Scheme: l.store.Scheme(), Mapper: l.store.RESTMapper(), DefaultTransform: strip.Sharing(), NewInformer: compact.NewInformer,
+		ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Namespaces: own, Transform: cache.TransformStripManagedFields()}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch the cluster: %w", err)
+	}
+	f := &live{looker: l, cache: watches, changed: make(chan struct{}, 1), dirty: make(chan struct{}, 1)}
+	if err := f.follow(ctx); err != nil {
+		return nil, err
+	}
+	go func() { _ = watches.Start(ctx) }() // it ends with ctx, and otherwise has no error
+	if !watches.WaitForCacheSync(ctx) || !l.state.WaitForFirst(ctx) {
+		return nil, fmt.Errorf("list what the cluster has: %w", context.Cause(ctx))
+	}
+	f.askAnew(ctx)
+	f.look(ctx)
+	go f.run(ctx)
+	go f.ask(ctx)
+	if askAWS {
+		go f.askAWS(ctx)
+	}
+	return f, nil
+}
+
+// View implements view.Source.
+func (f *live) View() *view.Cluster { return f.current.Load() }
+
+// Changed implements view.Source.
+func (f *live) Changed() <-chan struct{} { return f.changed }
+
+// follow has the state follow what may be watched.
+func (f *live) follow(ctx context.Context) error {
+	may := allowed{Cache: f.cache, store: f.looker.store}
+	if err := f.looker.state.Follow(ctx, may, func(*karpv1.NodeClaim, bool) {}); err != nil {
+		return err
+	}
+	records, err := may.GetInformer(ctx, &corev1.ConfigMap{})
+	if err != nil {
+		return err
+	}
+	if _, watched := records.(absent); !watched {
+		f.looker.live = recorded{f.looker.store, f.cache}
+		_, err = records.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { f.touch() }, UpdateFunc: func(any, any) { f.touch() }, DeleteFunc: func(any) { f.touch() },
+		})
+	}
+	return err
+}
+
+// touch has a view made though no watch has shown anything.
+func (f *live) touch() {
+	select {
+	case f.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// look makes a view.
+func (f *live) look(ctx context.Context) {
+	c := f.looker.view(ctx)
+	if s := f.silent.Load(); s != nil {
+		c.Troubles = append(c.Troubles, *s)
+	}
+	f.current.Store(&c)
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// run makes a view after changes, and no more than viewEvery allows.
+func (f *live) run(ctx context.Context) {
+	pause := time.NewTicker(viewEvery)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.looker.state.Changed():
+		case <-f.dirty:
+		}
+		f.look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+	}
+}
+
+// ask sees whether the API server answers, since a watch that is cut off says nothing.
+func (f *live) ask(ctx context.Context) {
+	ticker := time.NewTicker(askEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		call, cancel := context.WithTimeout(ctx, askEvery)
+		f.askAnew(call)
+		cancel()
+		f.touch()
+	}
+}
+
+// askAWSEvery is how often prices and availability are read again, as often as spot prices change.
+const askAWSEvery = 5 * time.Minute
+
+func (f *live) askAWS(ctx context.Context) {
+	ticker := time.NewTicker(askAWSEvery)
+	defer ticker.Stop()
+	for {
+		f.looker.askAWS(ctx)
+		f.touch()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// askAnew asks for what no watch shows, if the API server answers.
+func (f *live) askAnew(ctx context.Context) {
+	list, err := policies.Read(ctx, f.looker.store)
+	if err != nil {
+		if f.silent.Load() == nil {
+			text := fmt.Sprintf("The API server has not answered since %s, and what is shown is of then: %v.", f.looker.now().UTC().Format("15:04:05 UTC"), err)
+			f.silent.Store(&text)
+		}
+		if f.looker.asked.Load() == nil {
+			f.looker.asked.Store(&asked{})
+		}
+		return
+	}
+	f.silent.Store(nil)
+	f.looker.state.PoliciesAre(list)
+	f.looker.ask(ctx)
+}
+
+// recorded reads ConfigMaps from a cache that watches those of one namespace.
+type recorded struct {
+	client.Reader
+	cache client.Reader
+}
+
+func (r recorded) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if _, is := into.(*corev1.ConfigMap); is {
+		return r.cache.Get(ctx, key, into, options...)
+	}
+	return r.Reader.Get(ctx, key, into, options...)
+}
+
+func (r recorded) List(ctx context.Context, into client.ObjectList, options ...client.ListOption) error {
+	if _, is := into.(*corev1.ConfigMapList); is {
+		return r.cache.List(ctx, into, options...)
+	}
+	return r.Reader.List(ctx, into, options...)
+}
+
+// allowed watches what its user may list and watch: of the rest there is nothing, and it says so.
+type allowed struct {
+	cache.Cache
+	store forgiving
+}
+
+// GetInformer implements cache.Informers.
+func (a allowed) GetInformer(ctx context.Context, o client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
+	kind, err := apiutil.GVKForObject(o, a.store.Scheme())
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := a.store.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		a.store.troubles.add("The cluster has no %s: the CustomResourceDefinitions of Karpenter or Daemok are not installed.", kind.GroupKind())
+		return absent{}, nil //nolint:nilerr // it is said, and the rest is shown
+	}
+	namespace := ""
+	if _, is := o.(*corev1.ConfigMap); is {
+		namespace = a.store.namespace
+	}
+	for _, verb := range []string{"list", "watch"} {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: verb, Group: mapping.Resource.Group, Resource: mapping.Resource.Resource, Namespace: namespace,
+		}}}
+		if err := a.store.Create(ctx, review); err != nil {
+			return nil, fmt.Errorf("ask whether %s may be read: %w", mapping.Resource.GroupResource(), err)
+		}
+		if !review.Status.Allowed {
+			a.store.troubles.add("You may not %s %s: grant the verb on them to see them.", verb, mapping.Resource.GroupResource())
+			return absent{}, nil
+		}
+	}
+	return a.Cache.GetInformer(ctx, o, options...)
+}
+
+// absent is the informer of objects that are not watched: it has none, from the beginning.
+type absent struct{ cache.Informer }
+
+// AddEventHandler implements cache.Informer.
+func (absent) AddEventHandler(toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	return nil, nil
+}
+
+var _ view.Source = (*live)(nil)

@@ -1,0 +1,296 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/apiclock"
+	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/ui/view"
+)
+
+// askAWSFor is how long AWS is waited for: screens show list prices where it takes longer.
+const askAWSFor = 15 * time.Second
+
+// Look reads what screens show of a live cluster at this moment. What may not be read is missing, and the view says
+// so; the error is that of a cluster that cannot be reached. Where AWS cannot be asked, or askAWS is false, prices are
+// list prices, and what pools may launch is not known.
+func Look(ctx context.Context, at *Target, askAWS bool) (view.Cluster, error) {
+	l, err := newLooker(ctx, at)
+	if err != nil {
+		return view.Cluster{}, err
+	}
+	if askAWS {
+		ctx, cancel := context.WithTimeout(ctx, askAWSFor)
+		defer cancel()
+		l.askAWS(ctx)
+	}
+	l.ask(ctx)
+	if _, err := l.state.Read(ctx, l.store); err != nil {
+		return view.Cluster{}, err
+	}
+	return l.view(ctx), nil
+}
+
+// looker makes views of a cluster.
+type looker struct {
+	at       *Target
+	store    forgiving
+	live     client.Reader // for what is asked anew with every view
+	state    *snapshot.ClusterState
+	offers   atomic.Pointer[offers] // nil: AWS was not asked
+	clock    *apiclock.Clock
+	troubles *troubles
+	asked    atomic.Pointer[asked]
+}
+
+// asked is what no watch shows.
+type asked struct {
+	usage      map[string]quantity.Resources
+	controller view.Controller
+}
+
+// ask asks for what no watch shows.
+func (l *looker) ask(ctx context.Context) {
+	l.asked.Store(&asked{l.usage(ctx), l.controller(ctx)})
+}
+
+// newLooker connects to the cluster, with the settings of its controller.
+func newLooker(ctx context.Context, at *Target) (*looker, error) {
+	l := &looker{at: at, clock: &apiclock.Clock{}, troubles: &troubles{}}
+	at.Notes = l.troubles
+	config, err := at.Config()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w", err)
+	}
+	config.Wrap(l.clock.Transport)
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	store, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("reach the cluster: %w", err)
+	}
+	return l, l.use(ctx, store)
+}
+
+// use reads through a client.
+func (l *looker) use(ctx context.Context, store client.Client) error {
+	l.store = forgiving{store, l.at.SystemNamespace(), l.troubles}
+	l.live = l.store
+	if err := l.at.Learn(ctx, l.store); err != nil {
+		return err
+	}
+	serves, _, err := Served(store)
+	if err != nil {
+		return err
+	}
+	l.state = snapshot.New(l.offered, l.now)
+	l.state.Configure(func(s *snapshot.Settings) { s.Generations = serves })
+	if err := setUp(l.state, l.at.SystemNamespace(), l.at.Setting); err != nil {
+		return err
+	}
+	acting, err := actingPod(ctx, l.at, l.store)
+	if err != nil {
+		return err
+	}
+	l.state.Configure(func(s *snapshot.Settings) { s.Self = acting })
+	return nil
+}
+
+// now is the API server's time: ages are those that it wrote.
+func (l *looker) now() time.Time { return time.Now().Add(-l.clock.Ahead()) }
+
+// notAsked is why pools offer nothing here; it is not shown.
+const notAsked = "AWS was not asked"
+
+func (l *looker) offered(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+	o := l.offers.Load()
+	if o == nil {
+		return nil, notAsked
+	}
+	return o.of(ref)
+}
+
+// offers are what classes offer, as AWS said when it was asked.
+type offers struct {
+	classes *Classes
+	known   sync.Map // *offer by the reference to its class
+}
+
+type offer struct {
+	catalogue *cluster.Catalogue
+	why       string // there is none
+}
+
+func (o *offers) of(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
+	if x, asked := o.known.Load(ref); asked {
+		return x.(*offer).catalogue, x.(*offer).why
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askAWSFor)
+	defer cancel()
+	x := &offer{}
+	var err error
+	if x.catalogue, err = o.classes.Offered(ctx, ref); err != nil {
+		x.why = err.Error()
+	}
+	o.known.Store(ref, x)
+	return x.catalogue, x.why
+}
+
+// askAWS learns what pools may launch, and at which prices. Where that fails, it is a trouble.
+func (l *looker) askAWS(ctx context.Context) {
+	classes, err := l.learnClasses(ctx)
+	if err == nil {
+		l.offers.Store(&offers{classes: classes})
+	} else {
+		l.troubles.add("Prices are list prices, and what pools may launch is not known: %v", err)
+	}
+	l.state.Touch()
+}
+
+func (l *looker) learnClasses(ctx context.Context) (*Classes, error) {
+	_, older, err := Served(l.store)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := Market(ctx, l.at)
+	if err != nil {
+		return nil, err
+	}
+	return ClassesOf(ctx, l.at, l.store, provider, older)
+}
+
+// view is the view of what was read.
+func (l *looker) view(ctx context.Context) view.Cluster {
+	s := l.state.Snapshot()
+	now := *l.asked.Load()
+	in := view.Input{
+		Snapshot: s, Offers: l.offers.Load() != nil, Prices: aws.ListPrices{Region: l.at.Region},
+		Deadlines: l.deadlines(s), Usage: now.usage, Controller: &now.controller,
+	}
+	kept, written, err := record.Read(ctx, l.live, l.at.SystemNamespace())
+	switch {
+	case apierrors.IsForbidden(err):
+		l.troubles.add("You may not read ConfigMaps in namespace %s: grant the verb get on them to see why pods wait and nodes stay.", l.at.SystemNamespace())
+	case err != nil:
+		l.troubles.add("The controller's record cannot be read: %v", err)
+	case written.IsZero():
+		l.troubles.add("No decision is on record in namespace %s: reasons are missing. --system-namespace names another namespace.", l.at.SystemNamespace())
+	default:
+		in.Statements, _ = kept.Statements(time.Time{})
+		in.Controller.Record = written
+	}
+	in.Troubles = l.troubles.list()
+	if ahead := l.clock.Ahead().Round(time.Second); ahead.Abs() > clockMayDiffer {
+		in.Troubles = append(in.Troubles, fmt.Sprintf("This computer's clock differs from the API server's by %v: times here are the server's.", ahead.Abs()))
+	}
+	return view.Of(in)
+}
+
+// clockMayDiffer is how far clocks may be apart before it is said: the API server's header is exact to a second.
+const clockMayDiffer = 30 * time.Second
+
+// deadlines are when drains end at the latest, by NodeClaim.
+func (l *looker) deadlines(s *cluster.Snapshot) map[string]time.Time {
+	out := map[string]time.Time{}
+	add := func(claim string, deleting bool) {
+		if c := l.state.Claim(claim); deleting && c != nil {
+			if end, err := time.Parse(time.RFC3339, c.Annotations[api.AnnotationTerminationTimestamp]); err == nil {
+				out[claim] = end
+			}
+		}
+	}
+	for i := range s.Nodes {
+		add(s.Nodes[i].Claim, s.Nodes[i].Deleting)
+	}
+	for i := range s.Instances {
+		add(s.Instances[i].Claim, s.Instances[i].Deleting)
+	}
+	return out
+}
+
+// controller is what the Deployment and the lease say.
+func (l *looker) controller(ctx context.Context) (out view.Controller) {
+	if d := l.at.Controller.Deployment; d != nil {
+		if err := l.live.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil && !apierrors.IsForbidden(err) {
+			l.troubles.add("Deployment %s/%s cannot be read: %v", d.Namespace, d.Name, err)
+		}
+		out.Wanted, out.Ready = 1, d.Status.ReadyReplicas
+		if d.Spec.Replicas != nil {
+			out.Wanted = *d.Spec.Replicas
+		}
+		for _, c := range d.Spec.Template.Spec.Containers {
+			image, _, _ := strings.Cut(c.Image, "@")
+			if _, tag, tagged := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":"); tagged && out.Version == "" {
+				out.Version = tag
+			}
+		}
+	}
+	key, lease := l.at.Lease(), &coordinationv1.Lease{}
+	if key.IsNone() {
+		return out
+	}
+	switch err := l.live.Get(ctx, client.ObjectKey(key), lease); {
+	case apierrors.IsForbidden(err):
+		l.troubles.add("You may not read lease %s: grant the verb get on it to see which controller acts.", key)
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		l.troubles.add("Lease %s cannot be read: %v", key, err)
+	default:
+		if lease.Spec.HolderIdentity != nil {
+			out.Leader, _, _ = strings.Cut(*lease.Spec.HolderIdentity, "_")
+		}
+		if lease.Spec.RenewTime != nil {
+			out.Renewed = lease.Spec.RenewTime.Time
+		}
+	}
+	return out
+}
+
+// usage is what metrics-server says of nodes; nil without one.
+func (l *looker) usage(ctx context.Context) map[string]quantity.Resources {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "NodeMetricsList"})
+	switch err := l.store.Client.List(ctx, list); {
+	case meta.IsNoMatchError(err), apierrors.IsNotFound(err), apierrors.IsServiceUnavailable(err):
+		return nil
+	case apierrors.IsForbidden(err):
+		l.troubles.add("You may not list nodes.metrics.k8s.io: grant the verb list on them to see what nodes use.")
+		return nil
+	case err != nil:
+		return nil
+	}
+	out := map[string]quantity.Resources{}
+	for i := range list.Items {
+		var sum quantity.Resources
+		usage, _, _ := unstructured.NestedStringMap(list.Items[i].Object, "usage")
+		if cpu, err := resource.ParseQuantity(usage[quantity.NameCPU]); err == nil {
+			sum.CPU = quantity.MilliCPU(cpu.MilliValue())
+		}
+		if memory, err := resource.ParseQuantity(usage[quantity.NameMemory]); err == nil {
+			sum.Memory = quantity.Bytes(memory.Value())
+		}
+		out[list.Items[i].GetName()] = sum
+	}
+	return out
+}
