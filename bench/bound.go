@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/bound"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/floor"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -83,28 +84,8 @@ func newCover(s *cluster.Snapshot) *cover {
 
 // offer lists every different thing that can be launched, at its least price.
 func (c *cover) offer(s *cluster.Snapshot) {
-	type thing struct {
-		amounts [resources]int64
-		others  string // amounts of further resources
-		zone    string
-	}
-	known := map[thing]int{}
-	for _, pool := range feasibility.ForPools(s.Pools, s.Daemons) {
-		for _, o := range pool.Options {
-			offering := pool.Offering(o)
-			if !offering.Priced || !offering.Available {
-				continue
-			}
-			free := pool.Kinds[o.Kind].Free.ClampNegative()
-			key := thing{amountsOf(free), fmt.Sprint(free.Extended), offering.Zone}
-			at, found := known[key]
-			if !found {
-				at = len(c.columns)
-				known[key] = at
-				c.columns = append(c.columns, column{free, offering.Zone, float64(offering.Price)})
-			}
-			c.columns[at].price = min(c.columns[at].price, float64(offering.Price))
-		}
+	for _, x := range floor.Columns(s.Pools, s.Daemons) {
+		c.columns = append(c.columns, column{x.Free, x.Zone, x.Price})
 	}
 }
 

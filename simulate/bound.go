@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/floor"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/test/sim"
 )
@@ -23,11 +23,11 @@ type Level struct {
 // creation for their length. mixed is the least cost if each instance holds the same mix of pods.
 func (w *Workload) bound(pools []cluster.Pool, daemons []cluster.Daemon, spot sim.SpotMarket) (dollars, mixed float64, levels []Level) {
 	changes := w.changes(spot.PriceStep)
-	var floor *bench.Floor
+	var of *floor.Floor
 	var wanted quantity.Resources
 	for i, c := range changes {
-		if floor == nil || c.priced {
-			floor = bench.NewFloor(priced(pools, spot, c.at), daemons)
+		if of == nil || c.priced {
+			of = floor.New(priced(pools, spot, c.at), daemons)
 		}
 		wanted = wanted.Add(times(c.requests, c.count))
 		if i+1 < len(changes) && changes[i+1].at == c.at {
@@ -37,7 +37,7 @@ func (w *Workload) bound(pools []cluster.Pool, daemons []cluster.Daemon, spot si
 		if i+1 < len(changes) {
 			until = changes[i+1].at
 		}
-		least, ofMix := floor.DollarsPerHour(wanted)
+		least, ofMix := of.DollarsPerHour(wanted)
 		dollars += least * (until - c.at).Hours()
 		mixed += ofMix * (until - c.at).Hours()
 		levels = append(levels, Level{c.at, least})

@@ -24,10 +24,10 @@ type Totals struct {
 	Gap      *float64       `json:"gap"`            // PoolCost / Bound - 1; null: not known
 }
 
-func totalsOf(c *Cluster, least quantity.MicroUSDPerHour) Totals {
+func totalsOf(c *Cluster, least float64) Totals {
 	t := Totals{
 		Nodes: len(c.Nodes), ByStatus: map[Status]int{}, ByOption: map[string]int{}, Use: []Use{},
-		Cost: Cost{Known: true}, PoolCost: Cost{Known: true}, Bound: least.Dollars(),
+		Cost: Cost{Known: true}, PoolCost: Cost{Known: true}, Bound: least,
 	}
 	ofPool := map[Owner]bool{}
 	for i := range c.Pools {

@@ -18,7 +18,7 @@ type Input struct {
 	Usage      map[string]quantity.Resources // what is used on each node by its name, where metrics-server says so
 	Prices     Prices                        // of instance types, for nodes whose price the snapshot does not have
 	Deadlines  map[string]time.Time          // by NodeClaim: when its drain ends at the latest
-	Bound      quantity.MicroUSDPerHour      // no instances that pools may launch hold the pods for less; 0: not known
+	Bound      float64                       // dollars an hour: no instances that pools may launch hold the pods for less; 0: not known
 	Controller *Controller                   // nil: nothing is known of it
 	Troubles   []string                      // what could not be read, and the way out
 }

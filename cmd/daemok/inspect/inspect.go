@@ -302,10 +302,12 @@ func (cs *Classes) Get(ctx context.Context, key client.ObjectKey, into client.Ob
 	return cs.store.Get(ctx, key, into, options...)
 }
 
+// List implements client.Reader.
 func (cs *Classes) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	return cs.store.List(ctx, list, options...)
 }
 
+// KeyOf is the key by which an object of this name is found among classes of manifests.
 func KeyOf(o client.Object, name string) string { return fmt.Sprintf("%T/%s", o, name) }
 
 // Add takes in an object of a manifest, and looks up what it asks for where it is a class.

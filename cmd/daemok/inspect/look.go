@@ -18,6 +18,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/floor"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -60,6 +61,7 @@ type looker struct {
 	clock    *apiclock.Clock
 	troubles *troubles
 	asked    atomic.Pointer[asked]
+	bounded  atomic.Pointer[bounded]
 }
 
 // asked is what no watch shows.
@@ -186,7 +188,7 @@ func (l *looker) view(ctx context.Context) view.Cluster {
 	now := *l.asked.Load()
 	in := view.Input{
 		Snapshot: s, Offers: l.offers.Load() != nil, Prices: aws.ListPrices{Region: l.at.Region},
-		Deadlines: l.deadlines(s), Usage: now.usage, Controller: &now.controller,
+		Deadlines: l.deadlines(s), Usage: now.usage, Controller: &now.controller, Bound: l.bound(s),
 	}
 	kept, written, err := record.Read(ctx, l.live, l.at.SystemNamespace())
 	switch {
@@ -205,6 +207,28 @@ func (l *looker) view(ctx context.Context) view.Cluster {
 		in.Troubles = append(in.Troubles, fmt.Sprintf("This computer's clock differs from the API server's by %v: times here are the server's.", ahead.Abs()))
 	}
 	return view.Of(in)
+}
+
+// boundEvery is how often the bound is computed anew: it takes longer than all the rest of a view.
+const boundEvery = 10 * time.Second
+
+// bounded is a bound, and the moment that it is of.
+type bounded struct {
+	at      time.Time
+	dollars float64
+}
+
+// bound is the least that the pods of pools can cost, in dollars an hour; 0: not known.
+func (l *looker) bound(s *cluster.Snapshot) float64 {
+	if l.offers.Load() == nil {
+		return 0
+	}
+	b := l.bounded.Load()
+	if b == nil || b.dollars == 0 || s.Now.Sub(b.at) > boundEvery {
+		b = &bounded{s.Now, floor.Cluster(s)}
+		l.bounded.Store(b)
+	}
+	return b.dollars
 }
 
 // clockMayDiffer is how far clocks may be apart before it is said: the API server's header is exact to a second.

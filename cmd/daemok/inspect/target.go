@@ -30,6 +30,7 @@ type Target struct {
 	ofObjects           bool                      // --namespace is of the objects that a command is about; else of the controller
 }
 
+// NewTarget is the cluster of the current context, until flags say otherwise.
 func NewTarget() *Target {
 	return &Target{Flags: kubectl.NewFlags(), Notes: os.Stderr, unread: map[string]bool{}}
 }
