@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/migrate/adopt"
@@ -112,7 +113,7 @@ func (as *adoptions) end() error {
 	}
 	a := output.Answer{Value: append([]adoption{}, as.list...)}
 	for _, one := range as.list {
-		a.Rows = append(a.Rows, output.Row{Object: objectOf("Node", one.Node), Value: one})
+		a.Rows = append(a.Rows, output.Row{Object: output.ObjectOf("Node", one.Node), Value: one})
 	}
 	return as.form.Print(as.out, a)
 }
@@ -226,9 +227,9 @@ func awaitAdoption(ctx context.Context, store client.Reader, reported *adoptions
 	}
 	switch {
 	case silent > 0:
-		return fmt.Errorf("the controller has reported nothing about %s in %s: is it running, and does no other process hold its lease?", counted(silent, "node"), adoptFor)
+		return fmt.Errorf("the controller has reported nothing about %s in %s: is it running, and does no other process hold its lease?", brief.Counted(silent, "node"), adoptFor)
 	case failed > 0:
-		return fmt.Errorf("%s could not be taken over", counted(failed, "node"))
+		return fmt.Errorf("%s could not be taken over", brief.Counted(failed, "node"))
 	}
 	return nil
 }

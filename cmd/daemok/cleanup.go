@@ -169,7 +169,7 @@ func reportLeft(out io.Writer, list []leftJSON, form *output.Format) error {
 	}
 	a := output.Answer{Value: list}
 	for _, t := range list {
-		a.Rows = append(a.Rows, output.Row{Object: objectOf(strings.ReplaceAll(t.Kind, " ", "-"), t.Name), Value: t})
+		a.Rows = append(a.Rows, output.Row{Object: output.ObjectOf(strings.ReplaceAll(t.Kind, " ", "-"), t.Name), Value: t})
 	}
 	return form.Print(out, a)
 }

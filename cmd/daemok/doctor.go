@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/doctor"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api/crds"
 	"github.com/daemok/daemok/kube/translate"
@@ -78,7 +79,7 @@ Exit code 0: nothing is wrong. 1: there are warnings, or something could not be 
 func diagnosis(findings []doctor.Finding) output.Answer {
 	a := output.Answer{Value: findings, Text: func(out io.Writer) error { return doctor.Write(out, findings) }}
 	for _, f := range findings {
-		a.Rows = append(a.Rows, output.Row{Object: refer(f.Object), Value: f})
+		a.Rows = append(a.Rows, output.Row{Object: output.Refer(f.Object), Value: f})
 	}
 	return a
 }
@@ -95,11 +96,11 @@ func verdict(findings []doctor.Finding) error {
 	}
 	switch doctor.Worst(findings) {
 	case doctor.Error:
-		return &exitError{fmt.Errorf("%s and %s", counted(count(doctor.Error), "error"), counted(count(doctor.Warning), "warning")), doctorErrs}
+		return &exitError{fmt.Errorf("%s and %s", brief.Counted(count(doctor.Error), "error"), brief.Counted(count(doctor.Warning), "warning")), doctorErrs}
 	case doctor.Warning:
-		return &exitError{errors.New(counted(count(doctor.Warning), "warning")), doctorWarns}
+		return &exitError{errors.New(brief.Counted(count(doctor.Warning), "warning")), doctorWarns}
 	case doctor.Unknown:
-		return &exitError{errors.New(counted(count(doctor.Unknown), "thing") + " could not be checked"), doctorWarns}
+		return &exitError{errors.New(brief.Counted(count(doctor.Unknown), "thing") + " could not be checked"), doctorWarns}
 	}
 	return nil
 }
@@ -189,10 +190,10 @@ func lacking(ctx context.Context, r *iamReader) (out []doctor.Finding, err error
 		if f.Optional {
 			severity = doctor.Warning
 		}
-		out = append(out, doctor.Finding{Severity: severity, Object: object, Message: fmt.Sprintf("it lacks %s%s; without it: %s", f.Action, after(" on ", f.Resource), f.Without), WayOut: "daemok iam policy prints the policy that it needs"})
+		out = append(out, doctor.Finding{Severity: severity, Object: object, Message: fmt.Sprintf("it lacks %s%s; without it: %s", f.Action, brief.After(" on ", f.Resource), f.Without), WayOut: "daemok iam policy prints the policy that it needs"})
 	}
 	if n := len(c.in(audit.Unknown)); n > 0 {
-		out = append(out, doctor.Finding{Severity: doctor.Unknown, Object: object, Message: counted(n, "right") + " could not be tried", WayOut: "daemok iam check lists them"})
+		out = append(out, doctor.Finding{Severity: doctor.Unknown, Object: object, Message: brief.Counted(n, "right") + " could not be tried", WayOut: "daemok iam check lists them"})
 	}
 	if len(out) == 0 {
 		out = []doctor.Finding{{Severity: doctor.OK, Object: object, Message: "it has all rights that the controller needs"}}

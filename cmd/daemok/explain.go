@@ -107,7 +107,7 @@ func kindAndName(args []string) []string {
 func statements(list []record.Statement, written, now time.Time) output.Answer {
 	a := output.Answer{Value: append([]record.Statement{}, list...)}
 	for _, s := range list {
-		a.Rows = append(a.Rows, output.Row{Object: objectOf(kindOf[s.About.Kind], s.About.Name), Value: s})
+		a.Rows = append(a.Rows, output.Row{Object: output.ObjectOf(kindOf[s.About.Kind], s.About.Name), Value: s})
 	}
 	a.Text = func(out io.Writer) error {
 		if written.IsZero() {

@@ -143,9 +143,9 @@ func (v classView) ready() record.Statement {
 		}
 		text := fmt.Sprintf("%s is %s since %s", c.Type, c.Status, c.LastTransitionTime.UTC().Format(time.DateTime+" UTC"))
 		if c.Status != metav1.ConditionTrue || c.Reason != c.Type {
-			text += after(": ", c.Reason)
+			text += brief.After(": ", c.Reason)
 		}
-		s.More = append(s.More, text+after(": ", c.Message))
+		s.More = append(s.More, text+brief.After(": ", c.Message))
 	}
 	return s
 }
@@ -198,7 +198,7 @@ func (v classView) selects(spec nodeclass.Spec, found nodeclass.Resolved, unaske
 
 func amis(images []nodeclass.Image) (out []string) {
 	for i := range images {
-		text := "AMI " + images[i].ID + after(", ", images[i].Name) + after(", for ", images[i].Requirements.String())
+		text := "AMI " + images[i].ID + brief.After(", ", images[i].Name) + brief.After(", for ", images[i].Requirements.String())
 		if images[i].Deprecated {
 			text += ", deprecated"
 		}
@@ -226,7 +226,7 @@ func subnets(list []nodeclass.Subnet, counted bool) (out []string) {
 
 func groupsAndProfile(found nodeclass.Resolved) (out []string) {
 	for _, g := range found.Groups {
-		out = append(out, "security group "+g.ID+after(", ", g.Name))
+		out = append(out, "security group "+g.ID+brief.After(", ", g.Name))
 	}
 	if len(out) == 0 {
 		out = []string{"no security group"}
@@ -285,14 +285,14 @@ func (v classView) uses(ctx context.Context, store client.Client) ([]record.Stat
 	}
 	var more []string
 	for _, pool := range slices.Sorted(maps.Keys(by)) {
-		text := fmt.Sprintf("%s: %s", pool, counted(by[pool].claims, "NodeClaim"))
+		text := fmt.Sprintf("%s: %s", pool, brief.Counted(by[pool].claims, "NodeClaim"))
 		if drifted := by[pool].drifted; len(drifted) > 0 {
 			slices.Sort(drifted)
 			text += fmt.Sprintf(", %d drifted from the class: %s", len(drifted), brief.List(drifted, listedMax))
 		}
 		more = append(more, text)
 	}
-	return []record.Statement{v.says("is used by "+counted(len(by), "pool"), "", more...)}, nil
+	return []record.Statement{v.says("is used by "+brief.Counted(len(by), "pool"), "", more...)}, nil
 }
 
 func (v classView) count(by map[string]*use, c *karpv1.NodeClaim) {
@@ -350,7 +350,7 @@ func (v classView) until(list []cloud.Unavailable) string {
 		}
 	}
 	slices.Sort(zones)
-	return fmt.Sprintf("%s: until %s, for %s", after(" in ", strings.Join(slices.Compact(zones), ", ")), last.UTC().Format(time.DateTime+" UTC"), last.Sub(v.now).Round(time.Second))
+	return fmt.Sprintf("%s: until %s, for %s", brief.After(" in ", strings.Join(slices.Compact(zones), ", ")), last.UTC().Format(time.DateTime+" UTC"), last.Sub(v.now).Round(time.Second))
 }
 
 // concerns reports whether what is unavailable is what the class would launch with.
@@ -376,7 +376,7 @@ func shortage(u cloud.Unavailable) string {
 	case u.Quota != "":
 		return fmt.Sprintf("%s instances of %d vCPUs or more, by the account's limit of vCPUs (%s)", u.Option, u.VCPUsLeast, u.Quota)
 	case u.Kind != "":
-		return fmt.Sprintf("%s, %s%s,", u.Kind, u.Option, after(", in ", u.Place))
+		return fmt.Sprintf("%s, %s%s,", u.Kind, u.Option, brief.After(", in ", u.Place))
 	}
 	return fmt.Sprintf("all %s instances", u.Option)
 }

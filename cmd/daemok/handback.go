@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/fence"
@@ -96,7 +97,7 @@ func checkHandback(ctx context.Context, h handback.Handback, out io.Writer, form
 		for _, line := range state.Waits {
 			fmt.Fprintln(out, "waits:", line)
 		}
-		_, err := fmt.Fprintf(out, "%s can be handed back, %s to wait for first\n", counted(state.Claims, "NodeClaim"), counted(len(state.Waits), "thing"))
+		_, err := fmt.Fprintf(out, "%s can be handed back, %s to wait for first\n", brief.Counted(state.Claims, "NodeClaim"), brief.Counted(len(state.Waits), "thing"))
 		return err
 	}})
 	return cmp.Or(err, wrong)

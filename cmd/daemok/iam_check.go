@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/access/output"
 )
 
@@ -149,18 +150,18 @@ func (c checked) printed(wide bool) output.Answer {
 func (c checked) write(out io.Writer, wide bool) error {
 	if wide {
 		for _, f := range c.in(audit.Allowed) {
-			fmt.Fprintf(out, "allowed: %s%s (statement %s)\n", f.Action, after(" on ", f.Resource), f.Statement)
+			fmt.Fprintf(out, "allowed: %s%s (statement %s)\n", f.Action, brief.After(" on ", f.Resource), f.Statement)
 		}
 	}
 	for _, f := range c.in(audit.Missing) {
-		fmt.Fprintf(out, "missing: %s%s (statement %s): %s\n", f.Action, after(" on ", f.Resource), f.Statement, f.Why)
+		fmt.Fprintf(out, "missing: %s%s (statement %s): %s\n", f.Action, brief.After(" on ", f.Resource), f.Statement, f.Why)
 		fmt.Fprintf(out, "  without it: %s\n", f.Without)
 	}
 	for _, f := range c.in(audit.Unknown) {
 		fmt.Fprintf(out, "unknown: %s (statement %s): %s\n", f.Action, f.Statement, f.Why)
 	}
 	_, err := fmt.Fprintf(out, "%s, %s: %s allowed, %d missing, %d unknown\n", c.whose(), c.how,
-		counted(len(c.in(audit.Allowed)), "right"), len(c.in(audit.Missing)), len(c.in(audit.Unknown)))
+		brief.Counted(len(c.in(audit.Allowed)), "right"), len(c.in(audit.Missing)), len(c.in(audit.Unknown)))
 	return err
 }
 
@@ -170,14 +171,6 @@ func (c checked) whose() string {
 		return "role " + c.role + " of these credentials, since the controller's is not known"
 	}
 	return "role " + c.role
-}
-
-// after is text with words before it, where there is any.
-func after(words, text string) string {
-	if text == "" {
-		return ""
-	}
-	return words + text
 }
 
 // findingJSON is a finding as scripts read it.
@@ -211,11 +204,11 @@ func (c checked) verdict() error {
 	hard := slices.DeleteFunc(slices.Clone(missing), func(f audit.Finding) bool { return f.Optional })
 	switch {
 	case len(hard) > 0:
-		return &exitError{fmt.Errorf("role %s lacks %s that the controller cannot do without: daemok iam policy prints them", c.role, counted(len(hard), "right")), rightsMissing}
+		return &exitError{fmt.Errorf("role %s lacks %s that the controller cannot do without: daemok iam policy prints them", c.role, brief.Counted(len(hard), "right")), rightsMissing}
 	case len(missing) > 0:
-		return &exitError{fmt.Errorf("role %s lacks %s that the controller works on without, less well", c.role, counted(len(missing), "right")), rightsDoubtful}
+		return &exitError{fmt.Errorf("role %s lacks %s that the controller works on without, less well", c.role, brief.Counted(len(missing), "right")), rightsDoubtful}
 	case len(c.in(audit.Unknown)) > 0:
-		return &exitError{fmt.Errorf("%s of role %s could not be tried", counted(len(c.in(audit.Unknown)), "right"), c.role), rightsDoubtful}
+		return &exitError{fmt.Errorf("%s of role %s could not be tried", brief.Counted(len(c.in(audit.Unknown)), "right"), c.role), rightsDoubtful}
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/internal/gates"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/migrate/convert"
@@ -190,7 +191,7 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 		return err
 	}
 	if n := result.Refused(); n > 0 {
-		return fmt.Errorf("%s, see the report: what has one was not printed", counted(n, "error"))
+		return fmt.Errorf("%s, see the report: what has one was not printed", brief.Counted(n, "error"))
 	}
 	return nil
 }
@@ -290,7 +291,7 @@ func reported(r *convert.Result) output.Answer {
 		Objects []convert.Entry `json:"objects"`
 	}{append([]convert.Entry{}, r.Report...)}}
 	for _, e := range r.Report {
-		a.Rows = append(a.Rows, output.Row{Object: refer(strings.Replace(e.Object, " ", "/", 1)), Value: e})
+		a.Rows = append(a.Rows, output.Row{Object: output.Refer(strings.Replace(e.Object, " ", "/", 1)), Value: e})
 	}
 	a.Text = func(out io.Writer) error {
 		_, err := io.WriteString(out, reportText(r))

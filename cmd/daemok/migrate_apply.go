@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/migrate/convert"
 	"github.com/daemok/daemok/migrate/live"
@@ -37,7 +38,7 @@ func (m *migration) apply(ctx context.Context, cluster reached, r *convert.Resul
 		return err
 	case begun:
 	case r.Refused() > 0:
-		return fmt.Errorf("%s, see the report: mend that first, nothing was changed", counted(r.Refused(), "error"))
+		return fmt.Errorf("%s, see the report: mend that first, nothing was changed", brief.Counted(r.Refused(), "error"))
 	case len(plan.Older) == 0:
 		_, err := fmt.Fprintln(out, "there is no Provisioner and no AWSNodeTemplate to move from")
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/drift"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -53,13 +54,13 @@ func (m *migration) check(ctx context.Context, cluster reached, r *convert.Resul
 		return err
 	}
 	if n := r.Refused(); n > 0 {
-		return fmt.Errorf("%s, see the report: what has one cannot be migrated", counted(n, "error"))
+		return fmt.Errorf("%s, see the report: what has one cannot be migrated", brief.Counted(n, "error"))
 	}
 	if err := m.mayApply(ctx, cluster, r); err != nil {
 		return fmt.Errorf("--apply would refuse: %w", err)
 	}
 	if touched > 0 || lacks > 0 {
-		return &exitError{fmt.Errorf("%s would be replaced, %s missing", counted(touched, "node"), counted(lacks, "right")), wouldTouch}
+		return &exitError{fmt.Errorf("%s would be replaced, %s missing", brief.Counted(touched, "node"), brief.Counted(lacks, "right")), wouldTouch}
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func foretold(nodes []future, of rightsJSON, text string) output.Answer {
 		},
 	}
 	for _, f := range list {
-		a.Rows = append(a.Rows, output.Row{Object: objectOf("Node", f.Node), Value: f})
+		a.Rows = append(a.Rows, output.Row{Object: output.ObjectOf("Node", f.Node), Value: f})
 	}
 	return a
 }

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/daemok/daemok/cloud/aws/scaling"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/migrate/autoscaler"
 	"github.com/daemok/daemok/migrate/convert"
 )
@@ -69,7 +70,7 @@ func (m *migration) runGroups(ctx context.Context, in io.Reader, out, errOut io.
 		return err
 	}
 	if n := result.Refused(); n > 0 {
-		return fmt.Errorf("%s, see the report: what has one was not printed", counted(n, "error"))
+		return fmt.Errorf("%s, see the report: what has one was not printed", brief.Counted(n, "error"))
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/access/output"
 )
 
@@ -141,7 +142,7 @@ func (f *planFlags) plan(cmd *cobra.Command, read inspect.Reader) error {
 	}
 	if launched, withdrawn, gone := len(p.Launches), len(p.Withdrawals), len(p.Removals()); f.exits && launched+withdrawn+gone > 0 {
 		return &exitError{fmt.Errorf("the plan changes the cluster: %s launched, %s withdrawn, %s disrupted",
-			counted(launched, "instance"), counted(withdrawn, "NodeClaim"), counted(gone, "node")), wouldChange}
+			brief.Counted(launched, "instance"), brief.Counted(withdrawn, "NodeClaim"), brief.Counted(gone, "node")), wouldChange}
 	}
 	return nil
 }
@@ -212,13 +213,13 @@ func (a answer) printed(wide bool) output.Answer {
 	view.WhatIf = each(a.others, func(x supposition) whatIfJSON { return whatIfView(x, a.made) })
 	var rows []output.Row
 	for _, l := range view.Launches {
-		rows = append(rows, output.Row{Object: objectOf("NodeClaim", l.Name), Value: l})
+		rows = append(rows, output.Row{Object: output.ObjectOf("NodeClaim", l.Name), Value: l})
 	}
 	for _, w := range view.Withdrawals {
-		rows = append(rows, output.Row{Object: objectOf("NodeClaim", w.Claim), Value: w})
+		rows = append(rows, output.Row{Object: output.ObjectOf("NodeClaim", w.Claim), Value: w})
 	}
 	for _, r := range view.Removals {
-		rows = append(rows, output.Row{Object: objectOf("Node", r.Node), Value: r})
+		rows = append(rows, output.Row{Object: output.ObjectOf("Node", r.Node), Value: r})
 	}
 	return output.Answer{Value: view, Rows: rows, None: "the plan does nothing", Text: func(out io.Writer) error {
 		if err := a.write(out); err != nil || !wide {
@@ -257,7 +258,7 @@ func writeMore(out io.Writer, view planJSON) error {
 		text += fmt.Sprintf("pod %s goes to %s %s\n", p.Pod, p.On, p.Target)
 	}
 	for _, m := range view.Margins {
-		text += fmt.Sprintf("one more of %s%s would cost $%f/h\n", m.Resource, after(" in ", m.Zone), m.Price)
+		text += fmt.Sprintf("one more of %s%s would cost $%f/h\n", m.Resource, brief.After(" in ", m.Zone), m.Price)
 	}
 	_, err := io.WriteString(out, text)
 	return err

@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/access/output"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -72,7 +73,7 @@ func (u upgrade) plan(ctx context.Context, build string) (output.Answer, error) 
 	}
 	a := output.Answer{Value: all, Text: func(out io.Writer) error { return writeUpgrade(out, build, all) }}
 	for _, one := range all {
-		a.Rows = append(a.Rows, output.Row{Object: refer(one.Class), Value: one})
+		a.Rows = append(a.Rows, output.Row{Object: output.Refer(one.Class), Value: one})
 	}
 	return a, nil
 }
@@ -156,7 +157,7 @@ func writeUpgrade(out io.Writer, build string, all []upgradeJSON) error {
 // text says whether this build launches nodes as others do, and which nodes they launched. now: the last of these builds is
 // the one that runs.
 func (f formJSON) text(build string, now bool) string {
-	nodes := counted(f.Nodes, "node")
+	nodes := brief.Counted(f.Nodes, "node")
 	running := f.Builds[len(f.Builds)-1]
 	builds := "build " + strings.Join(f.Builds, ", build ")
 	switch {

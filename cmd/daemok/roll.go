@@ -218,4 +218,4 @@ func progressOf(pools []translate.PoolObject, all []roll.Progress) output.Answer
 	return a
 }
 
-func poolObject(id cluster.PoolID) output.Object { return refer(id.String()) }
+func poolObject(id cluster.PoolID) output.Object { return output.Refer(id.String()) }

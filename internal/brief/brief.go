@@ -1,4 +1,4 @@
-// Package brief shortens a list in a sentence: it names the first few of many.
+// Package brief writes parts of sentences: lists of which it names the first few, numbers of things, words behind others.
 //
 // It promises that a text does not grow with the number of things it is about. It sorts nothing, and
 // leaves out only things at the end.
@@ -15,4 +15,20 @@ func List(names []string, most int) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
 	}
 	return strings.Join(names, ", ")
+}
+
+// Counted prints a number of things: "1 error", "2 errors".
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// After is text with words before it, where there is any.
+func After(words, text string) string {
+	if text == "" {
+		return ""
+	}
+	return words + text
 }

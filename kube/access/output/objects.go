@@ -1,9 +1,8 @@
-package main
+package output
 
 import (
 	"strings"
 
-	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -16,21 +15,21 @@ var groups = map[string]string{
 	"CustomResourceDefinition": "apiextensions.k8s.io",
 }
 
-// objectOf is an object as -o name has it; without a name there is none. kubectl knows no
+// ObjectOf is an object as -o name has it; without a name there is none. kubectl knows no
 // namespace there.
-func objectOf(kind, name string) output.Object {
+func ObjectOf(kind, name string) Object {
 	if at := strings.LastIndex(name, "/"); at >= 0 {
 		name = name[at+1:]
 	}
-	return output.Object{Group: groups[kind], Kind: kind, Name: name}
+	return Object{Group: groups[kind], Kind: kind, Name: name}
 }
 
-// refer is the object in words such as "NodePool/web" or "ServiceAccount/kube-system/karpenter";
+// Refer is the object in words such as "NodePool/web" or "ServiceAccount/kube-system/karpenter";
 // of words that name none there is none.
-func refer(words string) output.Object {
+func Refer(words string) Object {
 	kind, name, is := strings.Cut(words, "/")
 	if !is || kind == "" || strings.ContainsAny(words, " :") {
-		return output.Object{}
+		return Object{}
 	}
-	return objectOf(kind, name)
+	return ObjectOf(kind, name)
 }
