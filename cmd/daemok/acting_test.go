@@ -7,13 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 )
 
 // A plan of a live cluster knows where the controller runs, as that itself does.
 func TestThePlanKnowsWhereTheControllerRuns(t *testing.T) {
-	account := emulatedAccount(t)
+	account := commandtest.EmulatedAccount(t)
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-leader-election"},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: new("karpenter-1_7_1763"), LeaseDurationSeconds: new(int32(20))}}
 	acting := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-1", Labels: map[string]string{"app": "karpenter"}},

@@ -20,7 +20,7 @@ import (
 	"github.com/daemok/daemok/migrate/adopt"
 )
 
-func adoptCommand(open connector) *cobra.Command {
+func adoptCommand(open inspect.Connector) *cobra.Command {
 	at, yes, form := inspect.NewTarget(), false, output.New()
 	cmd := &cobra.Command{
 		Use:   "adopt [NODE ...]",

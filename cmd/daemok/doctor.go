@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,7 +32,7 @@ const (
 
 // surroundings are what the doctor examines, as far as they can be reached.
 type surroundings struct {
-	open    connector
+	open    inspect.Connector
 	version func(*inspect.Target) (string, error)
 	may     func(client.Client) doctor.Reviewer
 	market  func(context.Context, *inspect.Target) (*aws.Provider, error)
@@ -152,7 +151,7 @@ func (in surroundings) patient(ctx context.Context, at *inspect.Target) (*doctor
 		return examined(ctx, at, store, provider)
 	})
 	p.Classes = func(context.Context) ([]doctor.Class, error) { return looked() }
-	p.Pools = func(ctx context.Context) ([]translate.PoolObject, error) { return poolsOf(ctx, store) }
+	p.Pools = func(ctx context.Context) ([]translate.PoolObject, error) { return inspect.PoolsOf(ctx, store) }
 	if p.Unreached == nil {
 		p.Unreached = in.account(ctx, p, at)
 	}
@@ -216,20 +215,6 @@ func examined(ctx context.Context, at *inspect.Target, store client.Client, prov
 		return nil
 	})
 	return out, err
-}
-
-// poolsOf are the pools of all API versions that a cluster has; none where NodePools are not
-// defined.
-func poolsOf(ctx context.Context, store client.Client) ([]translate.PoolObject, error) {
-	serves, _, err := inspect.Served(store)
-	if err != nil {
-		return nil, err
-	}
-	pools, err := serves.List(ctx, store)
-	if meta.IsNoMatchError(err) {
-		return nil, nil
-	}
-	return pools, err
 }
 
 // lookedUp is one class, with what AWS has for it.

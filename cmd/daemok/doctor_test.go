@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/doctor"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -33,7 +34,7 @@ func diagnosed(t *testing.T, objects ...client.Object) (findings []doctor.Findin
 }
 
 // examinedBy is what daemok doctor prints of the cluster behind a connector.
-func examinedBy(t *testing.T, open connector) (findings []doctor.Finding, err error) {
+func examinedBy(t *testing.T, open inspect.Connector) (findings []doctor.Finding, err error) {
 	t.Helper()
 	cmd := doctorCommand(surroundings{open: open, version: func(*inspect.Target) (string, error) { return "1.36", nil }, market: inspect.Market})
 	var out bytes.Buffer
@@ -57,7 +58,7 @@ func TestDoctorLooksAtClusterAndAccount(t *testing.T) {
 		s.SubnetSelectorTerms = []awsv1.SubnetSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "prod"}}}
 		s.SecurityGroupSelectorTerms = []awsv1.SecurityGroupSelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "prod"}}}
 	})
-	findings, err := diagnosed(t, installed("INTERRUPTION_QUEUE=prod"), account, class)
+	findings, err := diagnosed(t, commandtest.Installed("INTERRUPTION_QUEUE=prod"), account, class)
 	var exit *exitError
 	if !errors.As(err, &exit) || exit.code != doctorErrs {
 		t.Errorf("it ends with %v, want exit code %d", err, doctorErrs)
@@ -119,7 +120,7 @@ func TestDoctorKnowsTheSettingsOfProvisioners(t *testing.T) {
 	provisioner := &v1alpha5.Provisioner{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	provisioner.Spec.ProviderRef = &v1alpha5.ProviderReference{Name: "default"}
 	provisioner.Spec.Requirements = []v1alpha5.Requirement{{Key: "karpenter.sh/capacity-type", Operator: "In", Values: []string{"spot"}}}
-	findings, _ := diagnosed(t, installed("INTERRUPTION_QUEUE=prod"), settings, template, provisioner)
+	findings, _ := diagnosed(t, commandtest.Installed("INTERRUPTION_QUEUE=prod"), settings, template, provisioner)
 	said := map[string]string{}
 	for _, f := range findings {
 		said[f.Check] += fmt.Sprintf("%s %s: %s\n", f.Severity, f.Object, f.Message)
@@ -136,7 +137,7 @@ func TestDoctorKnowsTheSettingsOfProvisioners(t *testing.T) {
 // A class whose instance profile is gone keeps nothing else from being examined.
 func TestDoctorGoesOnWhereAnInstanceProfileIsGone(t *testing.T) {
 	class := nodeClass("web", func(s *awsv1.EC2NodeClassSpec) { s.InstanceProfile = new("gone") })
-	findings, _ := diagnosed(t, installed("INTERRUPTION_QUEUE=prod"), class)
+	findings, _ := diagnosed(t, commandtest.Installed("INTERRUPTION_QUEUE=prod"), class)
 	said := map[string]string{}
 	for _, f := range findings {
 		said[f.Check] += fmt.Sprintf("%s %s: %s\n", f.Severity, f.Object, f.Message)

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
+	"github.com/daemok/daemok/cmd/daemok/explaincmd"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -51,7 +53,7 @@ func TestCommandsPrintInKubectlsForms(t *testing.T) {
 			"NAME:.name,TYPE:.choice.type,NONE:.none", "new-1 m5.large <none>", "{.launches[?(@.choice.price<0.1)].pods[*]}", "default/web-1 default/web-2", "pod default/web-1 goes to ",
 		},
 		"explain": {
-			func() *cobra.Command { return explainCommand(store, inspect.Account) }, []string{"pod", "shop/web-1"}, "pod/web-1\n",
+			func() *cobra.Command { return explaincmd.Command(store, inspect.Account) }, []string{"pod", "shop/web-1"}, "pod/web-1\n",
 			"WHAT:.about.name,SAID:.said", "shop/web-1 has no place", "{[*].why}", "limit cpu is 2 short", "",
 		},
 		"roll --status": {
@@ -142,7 +144,7 @@ func manyThings(t *testing.T) client.Client {
 		&karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "web", CreationTimestamp: metav1.NewTime(time.Now())}},
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lost", Labels: map[string]string{api.LabelNodePool: "gone"}}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-lost"}},
 	).Build()
-	leave(t, store, record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, Said: "has no place", Why: "limit cpu is 2 short"})
+	commandtest.Leave(t, store, record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, Said: "has no place", Why: "limit cpu is 2 short"})
 	return store
 }
 

@@ -27,7 +27,7 @@ import (
 	"github.com/daemok/daemok/migrate/handback"
 )
 
-func handbackCommand(open connector) *cobra.Command {
+func handbackCommand(open inspect.Connector) *cobra.Command {
 	at, check, lease, form := inspect.NewTarget(), false, "", output.New().WithoutNames()
 	cmd := &cobra.Command{
 		Use:   "handback",

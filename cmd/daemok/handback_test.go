@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
@@ -116,9 +117,9 @@ func TestAHandBackWaitsUntilNodesRest(t *testing.T) {
 // A hand-back holds the lease that the installed controller leads by, whatever that is called. Where that is not known nothing is
 // guessed: under another lease the controller would go on.
 func TestAHandBackHoldsTheLeaseOfTheController(t *testing.T) {
-	elsewhere := installed()
+	elsewhere := commandtest.Installed()
 	elsewhere.Namespace = "nodes"
-	hidden := installed()
+	hidden := commandtest.Installed()
 	hidden.Spec.Template.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
 	for name, tt := range map[string]struct {
 		controller *appsv1.Deployment // nil: none is left
@@ -126,14 +127,14 @@ func TestAHandBackHoldsTheLeaseOfTheController(t *testing.T) {
 		system     string
 		want       string // the lease, or words of the error
 	}{
-		"that of its settings":             {controller: installed("LEADER_ELECTION_NAME=daemok", "LEADER_ELECTION_NAMESPACE=leases"), want: "leases/daemok"},
-		"the usual one":                    {controller: installed(), want: "kube-system/karpenter-leader-election"},
-		"the environment's before that":    {controller: installed("LEADER_ELECTION_NAME=daemok"), env: "mine", want: "kube-system/mine"},
-		"the flag's before both":           {controller: installed("LEADER_ELECTION_NAME=daemok"), env: "mine", given: "a/b", want: "a/b"},
+		"that of its settings":             {controller: commandtest.Installed("LEADER_ELECTION_NAME=daemok", "LEADER_ELECTION_NAMESPACE=leases"), want: "leases/daemok"},
+		"the usual one":                    {controller: commandtest.Installed(), want: "kube-system/karpenter-leader-election"},
+		"the environment's before that":    {controller: commandtest.Installed("LEADER_ELECTION_NAME=daemok"), env: "mine", want: "kube-system/mine"},
+		"the flag's before both":           {controller: commandtest.Installed("LEADER_ELECTION_NAME=daemok"), env: "mine", given: "a/b", want: "a/b"},
 		"the usual one after an uninstall": {want: "kube-system/karpenter-leader-election"},
 		"of another namespace":             {controller: elsewhere, system: "nodes", want: "nodes/karpenter-leader-election"},
 		"none where it is not looked for":  {controller: elsewhere, want: "namespace kube-system has no controller, and namespace nodes has: give --system-namespace nodes"},
-		"none without leader election":     {controller: installed("DISABLE_LEADER_ELECTION=true"), want: "set DISABLE_LEADER_ELECTION to false in its Deployment"},
+		"none without leader election":     {controller: commandtest.Installed("DISABLE_LEADER_ELECTION=true"), want: "set DISABLE_LEADER_ELECTION to false in its Deployment"},
 		"none that a Secret may name":      {controller: hidden, want: "the controller may have LEADER_ELECTION_NAME from Secret kube-system/settings, which is not read: name the lease"},
 		"none without a namespace":         {given: "karpenter", want: `--lease is "karpenter": want NAMESPACE/NAME, such as kube-system/karpenter-leader-election`},
 	} {
@@ -163,7 +164,7 @@ func TestACheckOfAHandBackFindsTheController(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(installed()).Build()
+	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(commandtest.Installed()).Build()
 	cmd := handbackCommand(func(*inspect.Target) (client.Client, error) { return store, nil })
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs([]string{"--check", "--system-namespace", "nodes"})

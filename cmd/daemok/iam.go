@@ -24,7 +24,7 @@ import (
 )
 
 // iamCommand joins what is about the controller's rights at AWS.
-func iamCommand(open connector) *cobra.Command {
+func iamCommand(open inspect.Connector) *cobra.Command {
 	cmd := &cobra.Command{Use: "iam", Short: "Print the IAM policy that the controller needs, and check whether its role has it"}
 	cmd.AddCommand(iamPolicyCommand(open), iamCheckCommand(open))
 	return cmd
@@ -80,7 +80,7 @@ func (f *iamFlags) check() error {
 // noQueue is what --queue takes for none.
 const noQueue = "none"
 
-func iamPolicyCommand(open connector) *cobra.Command {
+func iamPolicyCommand(open inspect.Connector) *cobra.Command {
 	f := iamFlags{at: inspect.NewTarget()}
 	form, part := output.New("json", "cloudformation", "terraform").WithoutNames(), ""
 	cmd := &cobra.Command{
@@ -167,7 +167,7 @@ func announce(notes io.Writer, d policy.Document) {
 type iamReader struct {
 	flags   iamFlags
 	notes   io.Writer
-	open    connector
+	open    inspect.Connector
 	auditor *audit.Auditor // once something has to be asked of AWS
 	found   inCluster      // once the cluster was read
 }

@@ -22,7 +22,7 @@ const (
 	rightsMissing  = 2
 )
 
-func iamCheckCommand(open connector) *cobra.Command {
+func iamCheckCommand(open inspect.Connector) *cobra.Command {
 	f := iamFlags{at: inspect.NewTarget()}
 	form, role := output.New().WithoutNames(), ""
 	cmd := &cobra.Command{

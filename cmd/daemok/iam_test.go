@@ -11,14 +11,13 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/eks"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	awsclient "github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/policy"
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/test/emulator"
@@ -27,7 +26,7 @@ import (
 )
 
 // clusterOf is a cluster in memory with these objects.
-func clusterOf(t *testing.T, objects ...client.Object) connector {
+func clusterOf(t *testing.T, objects ...client.Object) inspect.Connector {
 	t.Helper()
 	scheme, err := inspect.Scheme()
 	if err != nil {
@@ -37,18 +36,6 @@ func clusterOf(t *testing.T, objects ...client.Object) connector {
 	return func(*inspect.Target) (client.Client, error) { return store, nil }
 }
 
-// installed is the controller's Deployment with these settings.
-func installed(env ...string) *appsv1.Deployment {
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter"}}
-	d.Spec.Template.Spec.ServiceAccountName = "karpenter"
-	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "controller", Image: "ghcr.io/daemok/daemok-controller:v1"}}
-	for _, line := range append([]string{"CLUSTER_NAME=prod"}, env...) {
-		name, value, _ := strings.Cut(line, "=")
-		d.Spec.Template.Spec.Containers[0].Env = append(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: name, Value: value})
-	}
-	return d
-}
-
 func nodeClass(name string, change func(*awsv1.EC2NodeClassSpec)) *awsv1.EC2NodeClass {
 	c := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	change(&c.Spec)
@@ -56,7 +43,7 @@ func nodeClass(name string, change func(*awsv1.EC2NodeClassSpec)) *awsv1.EC2Node
 }
 
 // printed is what daemok iam prints, and what it notes.
-func printed(t *testing.T, open connector, args ...string) (out, notes string, err error) {
+func printed(t *testing.T, open inspect.Connector, args ...string) (out, notes string, err error) {
 	t.Helper()
 	var written, noted bytes.Buffer
 	cmd := iamCommand(open)
@@ -87,23 +74,23 @@ func TestIAMPolicyIsTheLeast(t *testing.T) {
 		on           []string // resources that statements name
 	}{
 		"a class that names a role, and a queue": {
-			objects: []client.Object{nodeClass("web", byRole), installed("INTERRUPTION_QUEUE=events")},
+			objects: []client.Object{nodeClass("web", byRole), commandtest.Installed("INTERRUPTION_QUEUE=events")},
 			allows:  []string{"iam:CreateInstanceProfile", "ssm:GetParameter", "sqs:ReceiveMessage", "pricing:GetProducts"},
 			lack:    []string{"ec2:DescribePlacementGroups", "arc-zonal-shift:GetManagedResource"},
 			passes:  []string{"arn:aws:iam::123456789012:role/nodes"}, on: []string{"arn:aws:sqs:us-east-1:123456789012:events"},
 		},
 		"a class that names a profile, and no queue": {
-			objects: []client.Object{nodeClass("web", byProfile), installed("ENABLE_ZONAL_SHIFT=true")},
+			objects: []client.Object{nodeClass("web", byProfile), commandtest.Installed("ENABLE_ZONAL_SHIFT=true")},
 			allows:  []string{"arc-zonal-shift:GetManagedResource"},
 			lack:    []string{"iam:CreateInstanceProfile", "iam:ListInstanceProfiles", "ssm:GetParameter", "sqs:ReceiveMessage"},
 			passes:  []string{"arn:aws:iam::123456789012:role/KarpenterNodeRole-prod"},
 		},
 		"an isolated VPC": {
-			objects: []client.Object{nodeClass("web", byProfile), installed("ISOLATED_VPC=true")}, lack: []string{"pricing:GetProducts", "servicequotas:ListServiceQuotas"},
+			objects: []client.Object{nodeClass("web", byProfile), commandtest.Installed("ISOLATED_VPC=true")}, lack: []string{"pricing:GetProducts", "servicequotas:ListServiceQuotas"},
 			passes: []string{"arn:aws:iam::123456789012:role/KarpenterNodeRole-prod"},
 		},
 		"reservations, a placement group, and a parameter of one's own": {
-			objects: []client.Object{installed(), nodeClass("web", func(s *awsv1.EC2NodeClassSpec) {
+			objects: []client.Object{commandtest.Installed(), nodeClass("web", func(s *awsv1.EC2NodeClassSpec) {
 				byRole(s)
 				s.CapacityReservationSelectorTerms = []awsv1.CapacityReservationSelectorTerm{{ID: "cr-1"}}
 				s.AMISelectorTerms = []awsv1.AMISelectorTerm{{SSMParameter: "/images/web"}}
@@ -121,7 +108,7 @@ func TestIAMPolicyIsTheLeast(t *testing.T) {
 			passes: []string{"arn:aws:iam::123456789012:role/KarpenterNodeRole-new"}, on: []string{"arn:aws:sqs:us-east-1:123456789012:new"},
 		},
 		"other flags than the cluster": {
-			objects: []client.Object{nodeClass("web", byRole), installed("INTERRUPTION_QUEUE=events")},
+			objects: []client.Object{nodeClass("web", byRole), commandtest.Installed("INTERRUPTION_QUEUE=events")},
 			args:    []string{"--account=111122223333", "--region=cn-north-1", "--queue=none", "--node-role=mine", "--zonal-shift"},
 			allows:  []string{"arc-zonal-shift:GetManagedResource"}, lack: []string{"sqs:ReceiveMessage"}, passes: []string{"arn:aws-cn:iam::111122223333:role/mine"},
 		},
@@ -218,7 +205,7 @@ func TestIAMPolicySaysWhatItLacks(t *testing.T) {
 
 // restrictedAccount is AWS until the test ends. Calls have the rights of the controller's role: what daemok iam policy
 // prints for the cluster, but for the statements left out, and more.
-func restrictedAccount(t *testing.T, open connector, more string, without ...string) {
+func restrictedAccount(t *testing.T, open inspect.Connector, more string, without ...string) {
 	t.Helper()
 	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Lags: &world.Lags{}})
 	web := httptest.NewServer(server)
@@ -247,7 +234,7 @@ func restrictedAccount(t *testing.T, open connector, more string, without ...str
 // What the role lacks is named, with what fails without it, and the exit code says how bad that is.
 func TestIAMCheck(t *testing.T) {
 	const simulates = `{"Statement": {"Effect": "Allow", "Action": "iam:SimulatePrincipalPolicy", "Resource": "*"}}`
-	open := clusterOf(t, installed("INTERRUPTION_QUEUE=prod"), nodeClass("web", func(s *awsv1.EC2NodeClassSpec) {
+	open := clusterOf(t, commandtest.Installed("INTERRUPTION_QUEUE=prod"), nodeClass("web", func(s *awsv1.EC2NodeClassSpec) {
 		s.Role = "KarpenterNodeRole-prod"
 		s.AMISelectorTerms = []awsv1.AMISelectorTerm{{Alias: "al2023@latest"}}
 	}))
@@ -293,7 +280,7 @@ func TestIAMCheck(t *testing.T) {
 
 // As JSON every right is there, those that are in order too.
 func TestIAMCheckAsJSON(t *testing.T) {
-	open := clusterOf(t, installed("INTERRUPTION_QUEUE=prod"))
+	open := clusterOf(t, commandtest.Installed("INTERRUPTION_QUEUE=prod"))
 	restrictedAccount(t, open, `{"Statement": {"Effect": "Allow", "Action": "iam:SimulatePrincipalPolicy", "Resource": "*"}}`, "PassNodeRole")
 	out, _, err := printed(t, open, "check", "-o", "json")
 	var got checkedJSON
@@ -312,7 +299,7 @@ func TestIAMCheckAsJSON(t *testing.T) {
 // The role that EKS Pod Identity gives the controller is checked, whichever identity asks: an administrator may do
 // everything.
 func TestIAMCheckLooksAtTheRoleOfPodIdentity(t *testing.T) {
-	open := clusterOf(t, installed("INTERRUPTION_QUEUE=prod"))
+	open := clusterOf(t, commandtest.Installed("INTERRUPTION_QUEUE=prod"))
 	restrictedAccount(t, open, `{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}`)
 	config := awsclient.At(os.Getenv("AWS_ENDPOINT_URL"), "us-east-1", awsclient.Key{ID: "admin", Secret: "secret"})
 	_, err := eks.NewFromConfig(config).CreatePodIdentityAssociation(t.Context(), &eks.CreatePodIdentityAssociationInput{ClusterName: new("prod"),

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
@@ -29,29 +28,8 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
-	"github.com/daemok/daemok/test/emulator"
-	"github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/store"
 )
-
-// emulatedAccount connects to an AWS account that is not real.
-func emulatedAccount(t *testing.T) *aws.Provider {
-	t.Helper()
-	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1})
-	web := httptest.NewServer(server)
-	t.Cleanup(func() { server.Close(); web.Close() })
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": web.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true", "CLUSTER_NAME": "prod",
-	} {
-		t.Setenv(name, value)
-	}
-	provider, err := inspect.Market(t.Context(), inspect.NewTarget())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return provider
-}
 
 // liveCluster is one in memory, with the account beside it.
 func liveCluster(t *testing.T, provider *aws.Provider, objects ...client.Object) inspect.Reader {
@@ -90,7 +68,7 @@ func exampleFiles(t *testing.T, change ...string) (args []string) {
 // What the controller met lately and no object says is known to a plan beside it: an
 // offering that could not be had, and a launch that AWS refuses.
 func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
-	account := emulatedAccount(t)
+	account := commandtest.EmulatedAccount(t)
 	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +91,7 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 		t.Errorf("failing: %q, want %q", before.Failing, want)
 	}
 	first := before.Launches[0].Choice
-	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store, Namespace: inspect.NewTarget().SystemNamespace(), Offerings: met{
+	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store, Namespace: inspect.NewTarget().SystemNamespace(), Offerings: commandtest.Met{
 		{Kind: first.Type, Zone: first.Zone, Option: cluster.Option(first.Option), Until: time.Now().Add(time.Minute)}}}
 	if _, err := book.Round(t.Context()); err != nil {
 		t.Fatal(err)
@@ -126,7 +104,7 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 // What the installed controller is set up with counts for a plan of its cluster, unless the
 // environment of the command says otherwise.
 func TestAPlanIsMadeAsTheInstalledControllerIsSetUp(t *testing.T) {
-	account := emulatedAccount(t)
+	account := commandtest.EmulatedAccount(t)
 	cost := func(objects ...client.Object) float64 {
 		t.Helper()
 		got, err := planJSONOf(t, liveCluster(t, account, objects...), exampleFiles(t, "replicas: 0", "replicas: 1"))
@@ -136,27 +114,21 @@ func TestAPlanIsMadeAsTheInstalledControllerIsSetUp(t *testing.T) {
 		return got.LaunchCost
 	}
 	usual := cost()
-	if got := cost(installed("MACHINE_COST=2")); math.Abs(got-usual-2) > 1e-6 {
+	if got := cost(commandtest.Installed("MACHINE_COST=2")); math.Abs(got-usual-2) > 1e-6 {
 		t.Errorf("an instance costs %f, and without a controller %f: want 2 more, as its Deployment says", got, usual)
 	}
 	t.Setenv("MACHINE_COST", "1")
-	if got := cost(installed("MACHINE_COST=2")); math.Abs(got-usual-1) > 1e-6 {
+	if got := cost(commandtest.Installed("MACHINE_COST=2")); math.Abs(got-usual-1) > 1e-6 {
 		t.Errorf("an instance costs %f, and without a controller %f: want 1 more, as the environment says", got, usual)
 	}
-	_, err := planJSONOf(t, liveCluster(t, account, installed("PAYBACK=sometimes")), exampleFiles(t))
+	_, err := planJSONOf(t, liveCluster(t, account, commandtest.Installed("PAYBACK=sometimes")), exampleFiles(t))
 	if err == nil || err.Error() != `PAYBACK is "sometimes": want on or off` {
 		t.Errorf("got %v, want an error that names the setting", err)
 	}
 }
 
-// met is what could not be had.
-type met []cloud.Unavailable
-
-func (m met) UnavailableSeen() []cloud.Unavailable { return m }
-func (met) RecallUnavailable([]cloud.Unavailable)  {}
-
 func TestManifestsOnALiveCluster(t *testing.T) {
-	account := emulatedAccount(t)
+	account := commandtest.EmulatedAccount(t)
 	t.Run("say what they would buy, though nothing of them is there yet", func(t *testing.T) {
 		got, err := planJSONOf(t, liveCluster(t, account), exampleFiles(t, "replicas: 0", "replicas: 5"))
 		if err != nil {
@@ -243,7 +215,7 @@ spec:
 // Objects of the older API generation are planned with as those of the newer are: with
 // settings in a template, and inline.
 func TestManifestsOfTheOlderGenerationOnALiveCluster(t *testing.T) {
-	account := emulatedAccount(t)
+	account := commandtest.EmulatedAccount(t)
 	plan := func(text string) (planJSON, error) {
 		path := filepath.Join(t.TempDir(), "older.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/daemok/daemok/cmd/daemok/explaincmd"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/cmd/daemok/statuscmd"
 	"github.com/daemok/daemok/internal/misspelt"
@@ -58,7 +59,7 @@ func root() *cobra.Command {
 		commands  []*cobra.Command
 	}{
 		{"look", "See what Daemok does and would do, and why:", []*cobra.Command{
-			statuscmd.Command(inspect.Look, inspect.Follow), planCommand(inspect.Read, inspect.Connect), explainCommand(inspect.Connect, inspect.Account), snapshotCommand(inspect.Read)}},
+			statuscmd.Command(inspect.Look, inspect.Follow), planCommand(inspect.Read, inspect.Connect), explaincmd.Command(inspect.Connect, inspect.Account), snapshotCommand(inspect.Read)}},
 		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{inspect.Connect, serverVersion, reviewer, inspect.Market}), iamCommand(inspect.Connect)}},
 		{"act", "Act on nodes:", []*cobra.Command{rollCommand(inspect.Connect), adoptCommand(inspect.Connect)}},
 		{"move", "Migrate from another autoscaler, and back:", []*cobra.Command{migrateCommand(reach, inspect.Market), handbackCommand(inspect.Connect), cleanupCommand()}},

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/api"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
@@ -145,7 +146,7 @@ func olderNode(name, instanceType, category string) *corev1.Node {
 // A check reports which nodes would go under the new objects, with their pods and budgets, and
 // which would but for a budget; its exit code says whether there are any.
 func TestMigrateChecksACluster(t *testing.T) {
-	account := emulatedAccount(t)
+	account := commandtest.EmulatedAccount(t)
 	pod := func(name, node, owner string) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{"app": "web"}}, Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "web"}}}}
 		if owner != "" {
@@ -207,7 +208,7 @@ func TestMigrateReportsOptionsThatDoNothingAlone(t *testing.T) {
 // A check fails where the move could not begin: a user who checks before the move sees it then, not
 // in the middle of the night of the move.
 func TestMigrateChecksWhetherTheMoveCouldBegin(t *testing.T) {
-	account := emulatedAccount(t)
+	account := commandtest.EmulatedAccount(t)
 	unready := readyProvisioner("old")
 	condition.Set(unready, "Ready", metav1.ConditionFalse, "UnhealthyDependents", "Kubernetes 1.36 has no images of AL2", time.Now())
 	cluster := olderCluster(t, map[string]string{"aws.defaultInstanceProfile": "nodes"}, unready)

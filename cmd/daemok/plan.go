@@ -34,7 +34,7 @@ type planFlags struct {
 // wouldChange is the exit code that says that a plan does something, where that is asked for.
 const wouldChange = 2
 
-func planCommand(read inspect.Reader, open connector) *cobra.Command {
+func planCommand(read inspect.Reader, open inspect.Connector) *cobra.Command {
 	f := &planFlags{at: inspect.NewTarget().ForObjects(), form: output.New()}
 	cmd := &cobra.Command{
 		Use:   "plan",

@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/internal/pause"
+	"github.com/daemok/daemok/kube/access/kubectl"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/translate"
@@ -29,7 +30,7 @@ type rollFlags struct {
 	namespace                                 string // of the controller
 }
 
-func rollCommand(open connector) *cobra.Command {
+func rollCommand(open inspect.Connector) *cobra.Command {
 	f := rollFlags{form: output.New()}
 	at := inspect.NewTarget()
 	cmd := &cobra.Command{
@@ -52,7 +53,7 @@ alone does not replace them.`,
   daemok roll nodeclass default --all
   daemok roll nodepool web --pause
   daemok roll nodepool web --status -o json`,
-		Args:      func(_ *cobra.Command, args []string) error { return rollable(kindAndName(args)) },
+		Args:      func(_ *cobra.Command, args []string) error { return rollable(kubectl.KindAndName(args)) },
 		ValidArgs: []string{"nodepool", "provisioner", "nodeclass"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, err := open(at)
@@ -60,7 +61,7 @@ alone does not replace them.`,
 				return err
 			}
 			f.namespace = at.SystemNamespace()
-			return runRoll(cmd.Context(), store, cmd.OutOrStdout(), kindAndName(args), f)
+			return runRoll(cmd.Context(), store, cmd.OutOrStdout(), kubectl.KindAndName(args), f)
 		},
 	}
 	at.AddTo(cmd)
@@ -90,7 +91,7 @@ func rollable(args []string) error {
 // rolled is what a word means that kubectl has for a kind: nodepool, provisioner or nodeclass; empty: no such kind is rolled.
 func rolled(word string) string {
 	switch word = strings.ToLower(word); {
-	case kindOfClass(word) != "":
+	case inspect.KindOfClass(word) != "":
 		return "nodeclass"
 	case word == "nodepool" || word == "nodepools":
 		return "nodepool"

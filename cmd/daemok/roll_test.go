@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/kube/access/kubectl"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -110,7 +111,7 @@ func TestWhatCanBeRolled(t *testing.T) {
 		"pool web":  `"pool" cannot be rolled: want nodepool, provisioner or nodeclass`,
 	} {
 		got := ""
-		if err := rollable(kindAndName(strings.Fields(args))); err != nil {
+		if err := rollable(kubectl.KindAndName(strings.Fields(args))); err != nil {
 			got = err.Error()
 		}
 		if got != want {

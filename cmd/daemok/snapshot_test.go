@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/test/store"
@@ -13,7 +14,7 @@ import (
 // Which nodes are repaired is for the controller's feature gate to say, and a snapshot
 // is read with the same.
 func TestASnapshotHasTheRepairsOfTheFeatureGate(t *testing.T) {
-	account := emulatedAccount(t)
+	account := commandtest.EmulatedAccount(t)
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: store.PoolSpec()}
 	for gate, want := range map[string]int{"": 0, "NodeRepair=false": 0, "NodeRepair=true": 7} {
 		t.Setenv("FEATURE_GATES", gate)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 )
 
@@ -66,16 +67,16 @@ func TestSettingsThatAreNotKnownAreSaid(t *testing.T) {
 
 // A plan that finds no controller says so, what it assumes, and how the controller of another namespace is named.
 func TestThatThereIsNoControllerIsSaid(t *testing.T) {
-	account := emulatedAccount(t)
+	account := commandtest.EmulatedAccount(t)
 	const none = "No controller was found in namespace kube-system: settings of this environment are used, else defaults; "
-	elsewhere := installed()
+	elsewhere := commandtest.Installed()
 	elsewhere.Namespace = "nodes"
 	for name, tt := range map[string]struct {
 		objects []client.Object
 		system  string
 		want    string
 	}{
-		"there is one":            {objects: []client.Object{installed()}},
+		"there is one":            {objects: []client.Object{commandtest.Installed()}},
 		"there is none":           {want: none + "no other namespace has one either.\n"},
 		"another namespace has":   {objects: []client.Object{elsewhere}, want: none + "there is one in namespace nodes: give --system-namespace nodes to use its settings.\n"},
 		"that namespace is named": {objects: []client.Object{elsewhere}, system: "nodes"},

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // KindsOfClasses are the kinds of classes of a cluster: of the older API generation too,
@@ -52,4 +54,29 @@ func EachClass(ctx context.Context, store client.Client, kinds []class.Kind, do 
 		}
 	}
 	return nil
+}
+
+// PoolsOf are the pools of all API versions that a cluster has; none where NodePools are not
+// defined.
+func PoolsOf(ctx context.Context, store client.Client) ([]translate.PoolObject, error) {
+	serves, _, err := Served(store)
+	if err != nil {
+		return nil, err
+	}
+	pools, err := serves.List(ctx, store)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	return pools, err
+}
+
+// KindOfClass is the kind of class that a word names as kubectl has it; empty: it names none.
+func KindOfClass(word string) string {
+	switch strings.ToLower(word) {
+	case "ec2nodeclass", "ec2nodeclasses", "ec2nc", "ec2ncs", "nodeclass", "nodeclasses":
+		return class.KindEC2NodeClass
+	case "awsnodetemplate", "awsnodetemplates":
+		return class.KindAWSNodeTemplate
+	}
+	return ""
 }

@@ -211,6 +211,9 @@ func room(setting func(string) string) (cluster.Room, error) {
 	return out, nil
 }
 
+// Connector returns a client of a cluster.
+type Connector func(*Target) (client.Client, error)
+
 // Connect returns a client of the cluster.
 func Connect(at *Target) (client.Client, error) {
 	config, err := at.Config()

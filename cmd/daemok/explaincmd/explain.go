@@ -1,4 +1,5 @@
-package main
+// Package explaincmd is the command `daemok explain`.
+package explaincmd
 
 import (
 	"context"
@@ -15,18 +16,17 @@ import (
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller/class"
+	"github.com/daemok/daemok/kube/access/kubectl"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/observe/record"
 )
 
-// connector returns a client of a cluster.
-type connector func(*inspect.Target) (client.Client, error)
-
 // reachAWS connects to the AWS account of a cluster.
 type reachAWS func(context.Context, *inspect.Target) (*aws.Provider, error)
 
-func explainCommand(open connector, reach reachAWS) *cobra.Command {
+// Command is `daemok explain`.
+func Command(open inspect.Connector, reach reachAWS) *cobra.Command {
 	at, form := inspect.NewTarget().ForObjects(), output.New()
 	cmd := &cobra.Command{
 		Use:   "explain (node|pod|nodepool|nodeclaim|ec2nodeclass NAME | KIND/NAME | INSTANCE)",
@@ -49,7 +49,7 @@ in the subnets.`,
   daemok explain ec2nodeclass default
   daemok explain nodepool default -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(kindAndName(args)) != 2 && instanceIn(args) == "" {
+			if len(kubectl.KindAndName(args)) != 2 && instanceIn(args) == "" {
 				if len(args) > 0 && strings.HasPrefix(args[len(args)-1], "i-") {
 					return fmt.Errorf("%s is no ID of an instance: want i- and 8 or 17 hexadecimal digits", args[len(args)-1])
 				}
@@ -87,20 +87,6 @@ in the subnets.`,
 	at.AddAWS(cmd)
 	form.AddTo(cmd.Flags())
 	return cmd
-}
-
-// kindAndName are the arguments KIND NAME, which may be one as kubectl has it: KIND/NAME, with the kind's
-// group behind it where kubectl prints that, as in nodepool.karpenter.sh/default. A pod's namespace may go before its name.
-func kindAndName(args []string) []string {
-	if len(args) != 1 {
-		return args
-	}
-	resource, name, cut := strings.Cut(args[0], "/")
-	if !cut {
-		return args
-	}
-	kind, _, _ := strings.Cut(resource, ".")
-	return []string{kind, name}
 }
 
 // statements are those of a record that was written at a time, or zero: of what is so now, in all forms.
@@ -154,11 +140,11 @@ func questionOf(args []string, namespace string) (q question, err error) {
 	if q.instance = instanceIn(args); q.instance != "" {
 		return q, nil
 	}
-	args = kindAndName(args)
-	if _, err := record.ParseKind(args[0]); err != nil && kindOfClass(args[0]) == "" {
+	args = kubectl.KindAndName(args)
+	if _, err := record.ParseKind(args[0]); err != nil && inspect.KindOfClass(args[0]) == "" {
 		return q, fmt.Errorf("%q is no kind that Daemok decides about: ask about a node, pod, nodepool, provisioner, nodeclaim, ec2nodeclass or awsnodetemplate", args[0])
 	}
-	if q.class = kindOfClass(args[0]); q.class != "" {
+	if q.class = inspect.KindOfClass(args[0]); q.class != "" {
 		if args[1] == "" {
 			return q, fmt.Errorf("name the %s", q.class)
 		}

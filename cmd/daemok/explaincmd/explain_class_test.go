@@ -1,4 +1,4 @@
-package main
+package explaincmd
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
@@ -60,7 +61,7 @@ func ofClassNamed(class, name, drifted string) *karpv1.NodeClaim {
 
 // A class is explained as it is now: whether it is ready, what it selects, what uses it and what cannot be had.
 func TestAClassIsExplainedAsItIs(t *testing.T) {
-	emulatedAccount(t)
+	commandtest.EmulatedAccount(t)
 	scheme, err := inspect.Scheme()
 	if err != nil {
 		t.Fatal(err)
@@ -72,9 +73,9 @@ func TestAClassIsExplainedAsItIs(t *testing.T) {
 	other.Name = "broken"
 	condition.SetFalse(other, awsv1.ClassSubnetsReady, awsv1.ReasonSubnetsNotFound, "SubnetSelector did not match any Subnets", time.Now())
 	condition.SumUp(other, time.Now())
-	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(found, other, pool, installed(),
+	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(found, other, pool, commandtest.Installed(),
 		ofClassNamed(found.Name, "1", ""), ofClassNamed(found.Name, "2", karpv1.ReasonAMIDrift), ofClassNamed(found.Name, "3", karpv1.ReasonNodePoolDrifted)).Build()
-	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store, Namespace: "kube-system", Offerings: met{
+	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store, Namespace: "kube-system", Offerings: commandtest.Met{
 		{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.Spot, Until: time.Now().Add(time.Minute)},
 		{Kind: "m5.large", Zone: "us-east-1b", Option: cluster.Spot, Until: time.Now().Add(time.Minute)},
 		{Kind: "m5.large", Zone: "us-east-1a", Option: cluster.OnDemand, Until: time.Now().Add(-time.Minute)},

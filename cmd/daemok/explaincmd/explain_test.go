@@ -1,19 +1,17 @@
-package main
+package explaincmd
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe/record"
@@ -22,7 +20,7 @@ import (
 // explained runs `daemok explain` on a cluster.
 func explained(t *testing.T, store client.Client, args ...string) (string, error) {
 	t.Helper()
-	cmd := explainCommand(func(*inspect.Target) (client.Client, error) { return store, nil }, inspect.Account)
+	cmd := Command(func(*inspect.Target) (client.Client, error) { return store, nil }, inspect.Account)
 	var out bytes.Buffer
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetOut(&out)
@@ -49,7 +47,7 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	leave(t, store, record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, Said: "has no place", Why: "limit cpu is 2 short"})
+	commandtest.Leave(t, store, record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, Said: "has no place", Why: "limit cpu is 2 short"})
 	for name, args := range map[string][]string{
 		"by namespace":         {"pod", "web-1", "-n", "shop"},
 		"with its namespace":   {"pods", "shop/web-1"},
@@ -103,7 +101,7 @@ func TestAnInstanceIsExplainedByItsID(t *testing.T) {
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "web-1"}}
 	claim.Status.ProviderID = "aws:///us-west-2a/i-00000000000000001"
 	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(claim, node("ip-1", "i-00000000000000001"), node("ip-3", "i-00000000000000003")).Build()
-	leave(t, store, record.Statement{About: record.Object{Kind: record.Node, Name: "ip-1"}, Claim: "web-1", Said: "stays"},
+	commandtest.Leave(t, store, record.Statement{About: record.Object{Kind: record.Node, Name: "ip-1"}, Claim: "web-1", Said: "stays"},
 		record.Statement{About: record.Object{Kind: record.Claim, Name: "web-0"}, Said: "has instance i-00000000000000002: m5.large in us-west-2a, spot"})
 	for name, tt := range map[string]struct{ args, want string }{
 		"by its ID":                   {"i-00000000000000001", "node/ip-1 stays"},
@@ -126,21 +124,5 @@ func TestAnInstanceIsExplainedByItsID(t *testing.T) {
 				t.Errorf("it says\n%s\nwant %q", out, tt.want)
 			}
 		})
-	}
-}
-
-// leave writes a record as a controller does when it ends.
-func leave(t *testing.T, store client.Client, list ...record.Statement) {
-	t.Helper()
-	decisions := &record.Record{}
-	for _, s := range list {
-		s.From = time.Now()
-		decisions.Note(s)
-	}
-	ended, end := context.WithCancel(t.Context())
-	end()
-	ring := &record.Ring{Record: decisions, Store: store, Live: store, Namespace: "kube-system", Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Now: time.Now}
-	if err := ring.Run(ended); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package explaincmd
 
 import (
 	"context"
@@ -26,17 +26,6 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe/record"
 )
-
-// kindOfClass is the kind of class that a word names as kubectl has it; empty: it names none.
-func kindOfClass(word string) string {
-	switch strings.ToLower(word) {
-	case "ec2nodeclass", "ec2nodeclasses", "ec2nc", "ec2ncs", "nodeclass", "nodeclasses":
-		return class.KindEC2NodeClass
-	case "awsnodetemplate", "awsnodetemplates":
-		return class.KindAWSNodeTemplate
-	}
-	return ""
-}
 
 // ofClass is a kind of class as entries have it.
 func ofClass(kind string) record.Kind { return record.Kind(strings.ToLower(kind)) }
@@ -260,7 +249,7 @@ type use struct {
 
 // uses says which pools use the class, how many NodeClaims they have of it, and which of these have drifted from it.
 func (v classView) uses(ctx context.Context, store client.Client) ([]record.Statement, error) {
-	pools, err := poolsOf(ctx, store)
+	pools, err := inspect.PoolsOf(ctx, store)
 	if err != nil {
 		return nil, err
 	}
