@@ -1,0 +1,115 @@
+// Command serve serves the pages over a cluster that no one has, for tests in a browser and for pictures.
+//
+// It reads commands from standard input, a line each, and answers each with a line.
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/ui/view"
+	"github.com/daemok/daemok/ui/web"
+	"github.com/daemok/daemok/ui/web/browser/example"
+)
+
+func main() {
+	nodes := flag.Int("nodes", 40, "nodes of the cluster")
+	pods := flag.Int("pods", 12, "pods of each node")
+	token := flag.String("token", "", "token that the pages need")
+	flag.Parse()
+	if err := run(*nodes, *pods, *token); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(nodes, pods int, token string) error {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	cluster := example.New(time.Now(), nodes, pods)
+	server := web.New(web.Options{Source: cluster, Record: said{}, Title: "example", Token: token})
+	go server.Run(ctx)
+	p := place{handler: server.Handler(), address: "127.0.0.1:0"}
+	if err := p.open(); err != nil {
+		return err
+	}
+	fmt.Println("http://" + p.address)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		answer := "ok"
+		if err := p.obey(cluster, lines.Text()); err != nil {
+			answer = "error: " + err.Error()
+		}
+		fmt.Println(answer)
+	}
+	return nil
+}
+
+// said has one statement about everything.
+type said struct{}
+
+func (said) About(_ context.Context, o record.Object) ([]record.Statement, error) {
+	at := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
+	return []record.Statement{{About: o, Topic: record.TopicStay, Said: "stays", Why: "its pods fit nowhere for less", More: []string{"next best: m5.large at $0.107/h"}, From: at}}, nil
+}
+
+// place is where the pages are served, while they are.
+type place struct {
+	handler http.Handler
+	address string
+	server  *http.Server
+}
+
+func (p *place) open() error {
+	at, err := net.Listen("tcp", p.address)
+	if err != nil {
+		return err
+	}
+	p.address = at.Addr().String()
+	p.server = &http.Server{Handler: p.handler, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = p.server.Serve(at) }() // it ends with cut
+	return nil
+}
+
+// obey carries out a command.
+func (p *place) obey(c *example.Cluster, line string) error {
+	var node, n int
+	now := time.Now()
+	switch word, rest, _ := strings.Cut(line, " "); word {
+	case "change":
+		_, err := fmt.Sscan(rest, &n)
+		c.Change(now, n)
+		return err
+	case "become": // become 3 draining why
+		var status string
+		if _, err := fmt.Sscan(rest, &node, &status); err != nil {
+			return err
+		}
+		c.Become(now, node, view.Status(status), "2 nodes hold the pods of 3 for less")
+	case "wait":
+		c.Wait(now, view.Waiting{
+			Namespace: "shop", Owner: "Deployment/" + rest, Pods: []string{rest + "-1"}, Count: 3, Since: now.Add(-90 * time.Second), Requests: "cpu: 500m, memory: 1Gi",
+			Reason: "NodePool/batch: cpu limit reached: 16 of 20 used, m5.2xlarge needs 8 more",
+		})
+	case "rename": // rename 3 NAME, with \n for a line
+		if _, err := fmt.Sscan(rest, &node); err != nil {
+			return err
+		}
+		_, name, _ := strings.Cut(rest, " ")
+		c.Rename(now, node, strings.ReplaceAll(name, `\n`, "\n"), name)
+	case "cut":
+		return p.server.Close()
+	case "back":
+		return p.open()
+	default:
+		return fmt.Errorf("unknown command %q", word)
+	}
+	return nil
+}
