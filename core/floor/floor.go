@@ -140,7 +140,8 @@ func Cluster(s *cluster.Snapshot) float64 {
 			take(s.Nodes[i].Pods)
 		}
 	}
-	pools := slices.DeleteFunc(slices.Clone(s.Pools), func(p cluster.Pool) bool { return p.Catalogue == nil || p.NotReady != "" })
+	pools := slices.DeleteFunc(slices.Clone(s.Pools),
+		func(p cluster.Pool) bool { return p.Catalogue == nil || p.NotReady != "" })
 	f := New(pools, s.Daemons)
 	if len(f.columns) == 0 || sum.IsZero() {
 		return 0

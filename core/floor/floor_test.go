@@ -15,19 +15,24 @@ import (
 func TestMixedPodsNeedInstancesOfOneType(t *testing.T) {
 	instanceType := func(name string, gib quantity.Bytes, price quantity.MicroUSDPerHour) cluster.InstanceType {
 		has := quantity.Resources{CPU: 1000, Memory: gib << 30, Pods: 100}
-		return cluster.InstanceType{Name: name, Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name}), Capacity: has, Allocatable: has,
-			Offerings: []cluster.Offering{{Zone: "a", Option: "on-demand", Price: price, Priced: true, Available: true}}}
+		return cluster.InstanceType{Name: name,
+			Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name}), Capacity: has, Allocatable: has,
+			Offerings: []cluster.Offering{{Zone: "a", Option: "on-demand", Price: price, Priced: true,
+				Available: true}}}
 	}
-	pool := cluster.Pool{ID: cluster.PoolID{Name: "default"}, Catalogue: &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{instanceType("c", 2, 40_000), instanceType("r", 8, 60_000)}}}
+	pool := cluster.Pool{ID: cluster.PoolID{Name: "default"},
+		Catalogue: &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{instanceType("c", 2, 40_000),
+			instanceType("r", 8, 60_000)}}}
 	of := floor.New([]cluster.Pool{pool}, nil)
 	for name, tt := range map[string]struct {
 		wanted      quantity.Resources
 		least, most float64
 	}{
-		"pods of both sorts": {quantity.Resources{CPU: 20_000, Memory: 100 << 30, Pods: 20}, 10*0.04 + 10*0.06, 20 * 0.06},
-		"pods of one sort":   {quantity.Resources{CPU: 10_000, Memory: 20 << 30, Pods: 10}, 10 * 0.04, 10 * 0.04},
-		"pods of another":    {quantity.Resources{CPU: 10_000, Memory: 80 << 30, Pods: 10}, 10 * 0.06, 10 * 0.06},
-		"no pods":            {},
+		"pods of both sorts": {quantity.Resources{CPU: 20_000, Memory: 100 << 30, Pods: 20}, 10*0.04 + 10*0.06,
+			20 * 0.06},
+		"pods of one sort": {quantity.Resources{CPU: 10_000, Memory: 20 << 30, Pods: 10}, 10 * 0.04, 10 * 0.04},
+		"pods of another":  {quantity.Resources{CPU: 10_000, Memory: 80 << 30, Pods: 10}, 10 * 0.06, 10 * 0.06},
+		"no pods":          {},
 	} {
 		least, mixed := of.DollarsPerHour(tt.wanted)
 		if math.Abs(least-tt.least) > 1e-6 || math.Abs(mixed-tt.most) > 1e-6 {
@@ -41,14 +46,16 @@ func TestMixedPodsNeedInstancesOfOneType(t *testing.T) {
 func TestTheBoundOfAClusterIsThatOfItsPods(t *testing.T) {
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	has := quantity.Resources{CPU: 4000, Memory: 8 << 30, Pods: 50}.With("nvidia.com/gpu", 1)
-	pool := cluster.Pool{ID: id, InstanceCost: 10_000, Catalogue: &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{{
-		Name: "g", Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: "g"}), Capacity: has, Allocatable: has,
-		Offerings: []cluster.Offering{{Zone: "a", Option: "on-demand", Price: 390_000, Priced: true, Available: true}},
-	}}}}
+	pool := cluster.Pool{ID: id, InstanceCost: 10_000,
+		Catalogue: &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{{
+			Name: "g", Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: "g"}), Capacity: has, Allocatable: has,
+			Offerings: []cluster.Offering{{Zone: "a", Option: "on-demand", Price: 390_000, Priced: true, Available: true}},
+		}}}}
 	pod := func(cpu quantity.MilliCPU, returns bool) cluster.Pod {
 		return cluster.Pod{Returns: returns, Shape: &cluster.Shape{Requests: quantity.Resources{CPU: cpu, Pods: 1}}}
 	}
-	training := cluster.Pod{OneOff: "it is a Job's", Shape: &cluster.Shape{Requests: quantity.Resources{CPU: 100, Pods: 1}.With("nvidia.com/gpu", 3)}}
+	training := cluster.Pod{OneOff: "it is a Job's",
+		Shape: &cluster.Shape{Requests: quantity.Resources{CPU: 100, Pods: 1}.With("nvidia.com/gpu", 3)}}
 	s := &cluster.Snapshot{
 		Pools: []cluster.Pool{pool}, Waiting: []cluster.Pod{pod(3000, true)},
 		Nodes: []cluster.Node{

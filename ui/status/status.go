@@ -71,12 +71,16 @@ func (s *screen) controller() {
 	case k == nil:
 		s.Line(text.Say(text.Faint, "at %s", moment(s.c.At)))
 	case k.Acts(s.c.At):
-		s.Line(text.Say(text.Good, "Daemok acts"), text.Of(": "+s.release(k)+"pod "+k.Leader), text.Say(text.Faint, ", at %s", moment(s.c.At)))
+		s.Line(text.Say(text.Good, "Daemok acts"), text.Of(": "+s.release(k)+"pod "+k.Leader),
+			text.Say(text.Faint, ", at %s", moment(s.c.At)))
 	case k.Leader != "":
 		s.Line(text.Say(text.Bad, "No controller acts: "),
-			text.Of(fmt.Sprintf("pod %s renewed its lease %s ago, and no other has taken it", k.Leader, Ago(s.c.At.Sub(k.Renewed)))))
+			text.Of(fmt.Sprintf("pod %s renewed its lease %s ago, and no other has taken it", k.Leader,
+				Ago(s.c.At.Sub(k.Renewed)))))
 	default:
-		s.Line(text.Say(text.Bad, "No controller acts: "), text.Of("none holds the lease; "+s.release(k)+fmt.Sprintf("%d of %d replicas are ready", k.Ready, k.Wanted)))
+		s.Line(text.Say(text.Bad, "No controller acts: "),
+			text.Of("none holds the lease; "+s.release(k)+fmt.Sprintf("%d of %d replicas are ready", k.Ready,
+				k.Wanted)))
 	}
 }
 
@@ -141,7 +145,8 @@ func (s *screen) nodes() {
 		s.Line(text.Say(text.Faint, "  some of it by list prices"))
 	}
 	if t.Gap != nil {
-		s.Line(text.Say(text.Plain, "  nodes of pools cost %s, %.1f %% above the least possible ($%.3f/h)", Dollars(t.PoolCost), 100*max(0, *t.Gap), t.Bound))
+		s.Line(text.Say(text.Plain, "  nodes of pools cost %s, %.1f %% above the least possible ($%.3f/h)",
+			Dollars(t.PoolCost), 100*max(0, *t.Gap), t.Bound))
 	}
 	table := text.Table{Indent: 2, Columns: []text.Column{{}, {Right: true}, {}, {Right: true}, {}}}
 	for _, u := range t.Use {
@@ -152,7 +157,8 @@ func (s *screen) nodes() {
 		if u.Used != nil {
 			used = view.Amount(u.Resource, *u.Used) + " used"
 		}
-		table.Add(text.Of(u.Resource), text.Of(view.Amount(u.Resource, u.Requested)), text.Of("of "+view.Amount(u.Resource, u.Allocatable)+" requested"),
+		table.Add(text.Of(u.Resource), text.Of(view.Amount(u.Resource, u.Requested)),
+			text.Of("of "+view.Amount(u.Resource, u.Allocatable)+" requested"),
 			text.Say(text.Plain, "%.0f %%", 100*u.Share()), text.Of(used))
 	}
 	s.Table(table)
@@ -179,7 +185,8 @@ func (s *screen) pools() {
 	}
 	s.heading("%s", counted(len(s.c.Pools), "pool"))
 	t := text.Table{Indent: 2, Columns: []text.Column{
-		{Title: "POOL"}, {Title: "READY"}, {Title: "NODES", Right: true}, {Title: "$/H", Right: true}, {Title: "LIMITS", Wraps: true}, {Title: "MAY GO NOW", Wraps: true},
+		{Title: "POOL"}, {Title: "READY"}, {Title: "NODES", Right: true}, {Title: "$/H",
+			Right: true}, {Title: "LIMITS", Wraps: true}, {Title: "MAY GO NOW", Wraps: true},
 	}}
 	for i := range s.c.Pools {
 		p := &s.c.Pools[i]
@@ -190,7 +197,8 @@ func (s *screen) pools() {
 		var limits []string
 		tone := text.Plain
 		for _, l := range p.Limits {
-			limits = append(limits, fmt.Sprintf("%s %s/%s", l.Resource, view.Amount(l.Resource, l.Used), view.Amount(l.Resource, l.Limit)))
+			limits = append(limits,
+				fmt.Sprintf("%s %s/%s", l.Resource, view.Amount(l.Resource, l.Used), view.Amount(l.Resource, l.Limit)))
 			if l.Reached() {
 				tone = text.Warn
 			}
@@ -199,7 +207,9 @@ func (s *screen) pools() {
 		if p.Allowed == 0 && p.Because != "" && p.Nodes > 0 {
 			may += ": " + p.Because
 		}
-		t.Add(text.Of(p.ID()), ready, text.Say(text.Plain, "%d", p.Nodes), text.Say(text.Plain, "%.3f", p.Cost.PerHour), text.Say(tone, "%s", strings.Join(limits, ", ")), text.Of(may))
+		t.Add(text.Of(p.ID()), ready, text.Say(text.Plain, "%d", p.Nodes),
+			text.Say(text.Plain, "%.3f", p.Cost.PerHour), text.Say(tone, "%s",
+				strings.Join(limits, ", ")), text.Of(may))
 	}
 	s.Table(t)
 }
@@ -210,7 +220,9 @@ func (s *screen) waiting() {
 		return
 	}
 	s.heading("%s for a node", counted(s.c.Totals.Waiting, "pod waits", "pods wait"))
-	t := text.Table{Indent: 2, Columns: []text.Column{{Title: "PODS OF"}, {Title: "PODS", Right: true}, {Title: "SINCE", Right: true}, {Title: "WHAT FOR", Wraps: true}}}
+	t := text.Table{Indent: 2,
+		Columns: []text.Column{{Title: "PODS OF"}, {Title: "PODS", Right: true}, {Title: "SINCE", Right: true},
+			{Title: "WHAT FOR", Wraps: true}}}
 	shown := s.most(len(s.c.Waiting), rowsMost)
 	for i := range s.c.Waiting[:shown] {
 		w := &s.c.Waiting[i]
@@ -226,7 +238,9 @@ func (s *screen) waiting() {
 
 // underWay lists nodes that come or go.
 func (s *screen) underWay() {
-	t := text.Table{Indent: 2, Columns: []text.Column{{Title: "NODE"}, {Title: "STATUS"}, {Title: "TYPE"}, {Title: "LEFT", Right: true}, {Title: "WHY", Wraps: true}}}
+	t := text.Table{Indent: 2,
+		Columns: []text.Column{{Title: "NODE"}, {Title: "STATUS"}, {Title: "TYPE"}, {Title: "LEFT", Right: true},
+			{Title: "WHY", Wraps: true}}}
 	n := 0
 	for i := range s.c.Nodes {
 		x := &s.c.Nodes[i]
@@ -240,7 +254,8 @@ func (s *screen) underWay() {
 		if !x.Until.IsZero() {
 			left = Ago(x.Until.Sub(s.c.At))
 		}
-		t.Add(text.Of(x.Called()), text.Say(text.Warn, "%s", x.Status), text.Of(x.Type), text.Of(left), text.Of(x.Reason))
+		t.Add(text.Of(x.Called()), text.Say(text.Warn, "%s", x.Status), text.Of(x.Type), text.Of(left),
+			text.Of(x.Reason))
 	}
 	if n == 0 {
 		return

@@ -31,7 +31,8 @@ func TestStories(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				in.Controller = &view.Controller{Leader: "karpenter-5d8f9", Version: "1.2.3", Ready: 2, Wanted: 2, Renewed: in.Snapshot.Now.Add(-renewed)}
+				in.Controller = &view.Controller{Leader: "karpenter-5d8f9", Version: "1.2.3", Ready: 2, Wanted: 2,
+					Renewed: in.Snapshot.Now.Add(-renewed)}
 			case "status":
 				c := view.Of(in)
 				var b bytes.Buffer

@@ -136,8 +136,8 @@ func (p *Printer) Line(cells ...Cell) {
 	}
 }
 
-// Anew begins a screen anew: on a terminal in place of what is there, elsewhere behind a line of dashes.
-func (p *Printer) Anew() {
+// Again begins a screen anew: on a terminal in place of what is there, elsewhere behind a line of dashes.
+func (p *Printer) Again() {
 	if p.terminal {
 		p.write(ansi.EraseEntireDisplay + ansi.CursorHomePosition)
 		return

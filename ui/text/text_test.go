@@ -21,15 +21,18 @@ func want(t *testing.T, got, want string) {
 
 func TestAWideSentenceGoesOnBelow(t *testing.T) {
 	got := printed(func(p *Printer) {
-		p.Line(Of("  "), Say(Bad, "pod shop/web-1 waits: "), Of(strings.Repeat("no node has room for it, ", 4)+"and no pool may launch one"))
+		p.Line(Of("  "), Say(Bad, "pod shop/web-1 waits: "),
+			Of(strings.Repeat("no node has room for it, ", 4)+"and no pool may launch one"))
 	})
 	want(t, got, "  pod shop/web-1 waits: no node has room for it, no node has room for it, no\n"+
 		"    node has room for it, no node has room for it, and no pool may launch one\n")
 }
 
 func TestATableKeepsNamesWholeAndWrapsReasons(t *testing.T) {
-	table := Table{Columns: []Column{{Title: "POD"}, {Title: "CPU", Right: true}, {Title: "NOTHING"}, {Title: "WHY", Wraps: true}}}
-	table.Add(Of("shop/web-1"), Of("2"), Cell{}, Of("no node has room for it: cpu on 8, a taint on 3; and the limit of NodePool/default is reached"))
+	table := Table{Columns: []Column{{Title: "POD"}, {Title: "CPU", Right: true}, {Title: "NOTHING"},
+		{Title: "WHY", Wraps: true}}}
+	table.Add(Of("shop/web-1"), Of("2"), Cell{},
+		Of("no node has room for it: cpu on 8, a taint on 3; and the limit of NodePool/default is reached"))
 	table.Add(Of("shop/a-pod-with-a-long-name-1"), Of("16"), Cell{}, Of("short"))
 	want(t, printed(func(p *Printer) { p.Table(table) }), `POD                            CPU  WHY
 shop/web-1                       2  no node has room for it: cpu on 8, a taint

@@ -167,7 +167,8 @@ func label(l constraint.Labels, key string) string {
 
 // place fills in what labels say of a node.
 func (n *Node) place(l constraint.Labels) {
-	n.Type, n.Zone, n.Arch = label(l, cluster.LabelInstanceType), label(l, cluster.LabelZone), label(l, cluster.LabelArch)
+	n.Type, n.Zone, n.Arch = label(l, cluster.LabelInstanceType), label(l, cluster.LabelZone), label(l,
+		cluster.LabelArch)
 	n.CapacityType, n.Labels = label(l, cluster.LabelCapacityType), l.Map()
 	if n.CapacityType == "" { // as managed node groups have it
 		n.CapacityType = strings.ReplaceAll(strings.ToLower(label(l, "eks.amazonaws.com/capacityType")), "_", "-")
@@ -175,7 +176,8 @@ func (n *Node) place(l constraint.Labels) {
 }
 
 func (k *known) node(n *cluster.Node) Node {
-	out := Node{Name: n.Name, Claim: n.Claim, Instance: n.InstanceID, Owner: ownerOf(n.Pool, n.Labels), Created: n.CreatedAt, Expires: n.ExpiresAt, Pods: []Pod{}}
+	out := Node{Name: n.Name, Claim: n.Claim, Instance: n.InstanceID, Owner: ownerOf(n.Pool, n.Labels),
+		Created: n.CreatedAt, Expires: n.ExpiresAt, Pods: []Pod{}}
 	out.place(n.Labels)
 	var cost quantity.MicroUSDPerHour
 	if pool, has := k.Snapshot.Pool(n.Pool); has && n.Price != 0 {
@@ -239,7 +241,8 @@ func uses(allocatable, requested quantity.Resources) []Use {
 
 func (k *known) pod(p *cluster.Pod) Pod {
 	takes := p.Takes()
-	out := Pod{Namespace: p.Namespace, Name: p.Name, Owner: p.Owner, CPU: int64(takes.CPU), Memory: int64(takes.Memory), Daemon: p.Daemon}
+	out := Pod{Namespace: p.Namespace, Name: p.Name, Owner: p.Owner, CPU: int64(takes.CPU),
+		Memory: int64(takes.Memory), Daemon: p.Daemon}
 	switch {
 	case p.Ending:
 		out.State = "ending"

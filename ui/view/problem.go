@@ -35,7 +35,8 @@ func (k *known) problems(c *Cluster) []Problem {
 	}
 	for i := range c.Waiting {
 		if w := &c.Waiting[i]; !w.Placed {
-			add(Failure, w.Name(), "%s without a place: %s", counted(w.Count, "pod"), pointing(c, strings.TrimPrefix(w.Reason, "has no place: ")))
+			add(Failure, w.Name(), "%s without a place: %s", counted(w.Count, "pod"),
+				pointing(c, strings.TrimPrefix(w.Reason, "has no place: ")))
 		}
 	}
 	for i := range c.Pools {
@@ -45,7 +46,8 @@ func (k *known) problems(c *Cluster) []Problem {
 		}
 		for _, l := range p.Limits {
 			if l.Reached() {
-				add(Warning, p.ID(), "limit %s is reached: %s of %s", l.Resource, Amount(l.Resource, l.Used), Amount(l.Resource, l.Limit))
+				add(Warning, p.ID(), "limit %s is reached: %s of %s", l.Resource, Amount(l.Resource, l.Used),
+					Amount(l.Resource, l.Limit))
 			}
 		}
 	}
@@ -54,7 +56,8 @@ func (k *known) problems(c *Cluster) []Problem {
 	}
 	for i := range k.Snapshot.Breakers {
 		if b := &k.Snapshot.Breakers[i]; b.Gone >= b.Most {
-			add(Warning, "DisruptionPolicy/"+b.Name, "its breaker stops all voluntary disruption: %d of %d nodes have gone", b.Gone, b.Most)
+			add(Warning, "DisruptionPolicy/"+b.Name,
+				"its breaker stops all voluntary disruption: %d of %d nodes have gone", b.Gone, b.Most)
 		}
 	}
 	if k.Snapshot.Freeze != "" {
@@ -75,7 +78,8 @@ func (k *known) problems(c *Cluster) []Problem {
 func pointing(c *Cluster, reason string) string {
 	for i := range c.Pools {
 		if p := &c.Pools[i]; p.Reason != "" {
-			reason = strings.ReplaceAll(reason, "pool is not ready: "+p.Reason, "the pool is not ready (see "+p.ID()+")")
+			reason = strings.ReplaceAll(reason, "pool is not ready: "+p.Reason,
+				"the pool is not ready (see "+p.ID()+")")
 		}
 	}
 	return reason
@@ -96,7 +100,8 @@ func (k *known) problemOf(n *Node, add func(Severity, string, string, ...any)) {
 	case n.Status == Pending && strings.HasPrefix(n.Reason, "has no instance yet"):
 		add(Failure, about, "%s", n.Reason)
 	case n.Status == Joining && k.Snapshot.Now.Sub(n.Created) > drainTooLong:
-		add(Warning, about, "its instance has not joined the cluster for %s", k.Snapshot.Now.Sub(n.Created).Round(time.Minute))
+		add(Warning, about, "its instance has not joined the cluster for %s",
+			k.Snapshot.Now.Sub(n.Created).Round(time.Minute))
 	case n.Status == Draining && strings.Contains(n.Reason, " stays: "):
 		add(Warning, about, "the drain waits%s", after(": ", n.Reason))
 	}

@@ -118,7 +118,8 @@ func eventsOf(list []record.Statement) []Event {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Event) int {
-		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.About.Kind, b.About.Kind), cmp.Compare(a.About.Name, b.About.Name))
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.About.Kind, b.About.Kind),
+			cmp.Compare(a.About.Name, b.About.Name))
 	})
 	return out[:min(len(out), eventsMost)]
 }

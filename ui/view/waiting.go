@@ -54,7 +54,9 @@ func (k *known) waiting() []Waiting {
 		if !known {
 			n = len(out)
 			at[of] = n
-			out = append(out, Waiting{Namespace: p.Namespace, Owner: p.Owner, Since: p.CreatedAt, Requests: of.requests, Placed: placed, Reason: reason})
+			out = append(out,
+				Waiting{Namespace: p.Namespace, Owner: p.Owner, Since: p.CreatedAt, Requests: of.requests,
+					Placed: placed, Reason: reason})
 		}
 		w := &out[n]
 		if w.Count++; len(w.Pods) < podsNamed {

@@ -54,7 +54,8 @@ func Leave(t *testing.T, store client.Client, list ...record.Statement) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	ring := &record.Ring{Record: decisions, Store: store, Live: store, Namespace: "kube-system", Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Now: time.Now}
+	ring := &record.Ring{Record: decisions, Store: store, Live: store, Namespace: "kube-system",
+		Log: slog.New(slog.DiscardHandler), Count: func(string) {}, Now: time.Now}
 	if err := ring.Run(ended); err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +65,12 @@ func Leave(t *testing.T, store client.Client, list ...record.Statement) {
 func Installed(env ...string) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter"}}
 	d.Spec.Template.Spec.ServiceAccountName = "karpenter"
-	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "controller", Image: "ghcr.io/daemok/daemok-controller:v1"}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "controller",
+		Image: "ghcr.io/daemok/daemok-controller:v1"}}
 	for _, line := range append([]string{"CLUSTER_NAME=prod"}, env...) {
 		name, value, _ := strings.Cut(line, "=")
-		d.Spec.Template.Spec.Containers[0].Env = append(d.Spec.Template.Spec.Containers[0].Env, corev1.EnvVar{Name: name, Value: value})
+		d.Spec.Template.Spec.Containers[0].Env = append(d.Spec.Template.Spec.Containers[0].Env,
+			corev1.EnvVar{Name: name, Value: value})
 	}
 	return d
 }

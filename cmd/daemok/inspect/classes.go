@@ -28,7 +28,8 @@ func KindsOfClasses(older, expressions bool, usual class.Usual) []class.Kind {
 
 // EachClass does something with every class of these kinds that the cluster has. A kind that
 // is not defined has no classes.
-func EachClass(ctx context.Context, store client.Client, kinds []class.Kind, do func(*class.Kind, *class.Subject) error) error {
+func EachClass(ctx context.Context, store client.Client, kinds []class.Kind,
+	do func(*class.Kind, *class.Subject) error) error {
 	for i := range kinds {
 		kind := &kinds[i]
 		list := kind.NewList()

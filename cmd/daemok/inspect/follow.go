@@ -50,7 +50,8 @@ func Follow(ctx context.Context, at *Target, askAWS bool) (view.Source, error) {
 	own := map[string]cache.Config{at.SystemNamespace(): {}}
 	watches, err := cache.New(config, cache.Options{
 		Scheme: l.store.Scheme(), Mapper: l.store.RESTMapper(), DefaultTransform: strip.Sharing(), NewInformer: compact.NewInformer,
-		ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Namespaces: own, Transform: cache.TransformStripManagedFields()}},
+		ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Namespaces: own,
+			Transform: cache.TransformStripManagedFields()}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watch the cluster: %w", err)
@@ -63,7 +64,7 @@ func Follow(ctx context.Context, at *Target, askAWS bool) (view.Source, error) {
 	if !watches.WaitForCacheSync(ctx) || !l.state.WaitForFirst(ctx) {
 		return nil, fmt.Errorf("list what the cluster has: %w", context.Cause(ctx))
 	}
-	f.askAnew(ctx)
+	f.askAgain(ctx)
 	f.look(ctx)
 	go f.run(ctx)
 	go f.ask(ctx)
@@ -92,7 +93,10 @@ func (f *live) follow(ctx context.Context) error {
 	if _, watched := records.(absent); !watched {
 		f.looker.live = recorded{f.looker.store, f.cache}
 		_, err = records.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { f.touch() }, UpdateFunc: func(any, any) { f.touch() }, DeleteFunc: func(any) { f.touch() },
+			AddFunc: func(any) { f.touch() }, UpdateFunc: func(any,
+				any) {
+				f.touch()
+			}, DeleteFunc: func(any) { f.touch() },
 		})
 	}
 	return err
@@ -150,7 +154,7 @@ func (f *live) ask(ctx context.Context) {
 		case <-ticker.C:
 		}
 		call, cancel := context.WithTimeout(ctx, askEvery)
-		f.askAnew(call)
+		f.askAgain(call)
 		cancel()
 		f.touch()
 	}
@@ -173,12 +177,13 @@ func (f *live) askAWS(ctx context.Context) {
 	}
 }
 
-// askAnew asks for what no watch shows, if the API server answers.
-func (f *live) askAnew(ctx context.Context) {
+// askAgain asks for what no watch shows, if the API server answers.
+func (f *live) askAgain(ctx context.Context) {
 	list, err := policies.Read(ctx, f.looker.store)
 	if err != nil {
 		if f.silent.Load() == nil {
-			text := fmt.Sprintf("The API server has not answered since %s, and what is shown is of then: %v.", f.looker.now().UTC().Format("15:04:05 UTC"), err)
+			text := fmt.Sprintf("The API server has not answered since %s, and what is shown is of then: %v.",
+				f.looker.now().UTC().Format("15:04:05 UTC"), err)
 			f.silent.Store(&text)
 		}
 		if f.looker.asked.Load() == nil {
@@ -197,7 +202,8 @@ type recorded struct {
 	cache client.Reader
 }
 
-func (r recorded) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+func (r recorded) Get(ctx context.Context, key client.ObjectKey, into client.Object,
+	options ...client.GetOption) error {
 	if _, is := into.(*corev1.ConfigMap); is {
 		return r.cache.Get(ctx, key, into, options...)
 	}
@@ -218,7 +224,8 @@ type allowed struct {
 }
 
 // GetInformer implements cache.Informers.
-func (a allowed) GetInformer(ctx context.Context, o client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
+func (a allowed) GetInformer(ctx context.Context, o client.Object,
+	options ...cache.InformerGetOption) (cache.Informer, error) {
 	kind, err := apiutil.GVKForObject(o, a.store.Scheme())
 	if err != nil {
 		return nil, err
@@ -240,7 +247,8 @@ func (a allowed) GetInformer(ctx context.Context, o client.Object, options ...ca
 			return nil, fmt.Errorf("ask whether %s may be read: %w", mapping.Resource.GroupResource(), err)
 		}
 		if !review.Status.Allowed {
-			a.store.troubles.add("You may not %s %s: grant the verb on them to see them.", verb, mapping.Resource.GroupResource())
+			a.store.troubles.add("You may not %s %s: grant the verb on them to see them.", verb,
+				mapping.Resource.GroupResource())
 			return absent{}, nil
 		}
 	}

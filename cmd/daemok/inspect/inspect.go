@@ -119,7 +119,8 @@ func ReadFrom(ctx context.Context, at *Target, store client.Client, provider *aw
 		Class: func(o client.Object) error { return classes.Add(ctx, o) },
 		Priorities: func() ([]schedulingv1.PriorityClass, error) {
 			var all []schedulingv1.PriorityClass
-			err := pages.Each(ctx, store, &schedulingv1.PriorityClassList{}, func(l *schedulingv1.PriorityClassList) { all = append(all, l.Items...) })
+			err := pages.Each(ctx, store, &schedulingv1.PriorityClassList{},
+				func(l *schedulingv1.PriorityClassList) { all = append(all, l.Items...) })
 			return all, err
 		},
 	}}, nil
@@ -127,8 +128,10 @@ func ReadFrom(ctx context.Context, at *Target, store client.Client, provider *aw
 
 // recallSeen takes in what the controller has seen and no object says, such as which
 // offerings could not be had lately. Without the right to read it less is known.
-func recallSeen(ctx context.Context, store client.Client, namespace string, clusterState *snapshot.ClusterState, provider *aws.Provider) error {
-	book := &remember.Book{ClusterState: clusterState, Spot: provider, Sizes: provider, Offerings: provider, Live: store, Namespace: namespace}
+func recallSeen(ctx context.Context, store client.Client, namespace string, clusterState *snapshot.ClusterState,
+	provider *aws.Provider) error {
+	book := &remember.Book{ClusterState: clusterState, Spot: provider, Sizes: provider, Offerings: provider,
+		Live: store, Namespace: namespace}
 	if err := book.Load(ctx); err != nil && !apierrors.IsForbidden(err) {
 		return err
 	}
@@ -156,7 +159,9 @@ func launchesThatFail(ctx context.Context, store client.Client) (out []string, e
 // the settings that the environment has.
 func Recall(s *cluster.Snapshot) (Situation, error) {
 	clusterState := snapshot.Recall(s)
-	return Situation{Snapshot: s, World: manifest.World{ClusterState: clusterState, Now: s.Now, Saved: s, Older: provisioner.Pool}}, setUp(clusterState, NewTarget().SystemNamespace(), os.Getenv)
+	return Situation{Snapshot: s,
+		World: manifest.World{ClusterState: clusterState, Now: s.Now, Saved: s,
+			Older: provisioner.Pool}}, setUp(clusterState, NewTarget().SystemNamespace(), os.Getenv)
 }
 
 // setUp gives a cluster state the settings of the controller of a namespace, by their environment variables.
@@ -278,7 +283,8 @@ type Classes struct {
 }
 
 // ClassesOf are the classes of a cluster; older: of the older API generation too.
-func ClassesOf(ctx context.Context, at *Target, store client.Client, provider *aws.Provider, older bool) (*Classes, error) {
+func ClassesOf(ctx context.Context, at *Target, store client.Client, provider *aws.Provider, older bool) (*Classes,
+	error) {
 	switches, err := gates.AWS(at.Setting("AWS_FEATURE_GATES"))
 	if err != nil {
 		return nil, fmt.Errorf("AWS_FEATURE_GATES %w", err)
@@ -297,7 +303,8 @@ func ClassesOf(ctx context.Context, at *Target, store client.Client, provider *a
 }
 
 // Get and List make the classes of manifests part of the cluster.
-func (cs *Classes) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+func (cs *Classes) Get(ctx context.Context, key client.ObjectKey, into client.Object,
+	options ...client.GetOption) error {
 	if o, given := cs.given[KeyOf(into, key.Name)]; given {
 		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(o.DeepCopyObject()).Elem())
 		return nil

@@ -204,7 +204,9 @@ func (l *looker) view(ctx context.Context) view.Cluster {
 	}
 	in.Troubles = l.troubles.list()
 	if ahead := l.clock.Ahead().Round(time.Second); ahead.Abs() > clockMayDiffer {
-		in.Troubles = append(in.Troubles, fmt.Sprintf("This computer's clock differs from the API server's by %v: times here are the server's.", ahead.Abs()))
+		in.Troubles = append(in.Troubles,
+			fmt.Sprintf("This computer's clock differs from the API server's by %v: times here are the server's.",
+				ahead.Abs()))
 	}
 	return view.Of(in)
 }
@@ -265,7 +267,8 @@ func (l *looker) controller(ctx context.Context) (out view.Controller) {
 		}
 		for _, c := range d.Spec.Template.Spec.Containers {
 			image, _, _ := strings.Cut(c.Image, "@")
-			if _, tag, tagged := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":"); tagged && out.Version == "" {
+			if _, tag, tagged := strings.Cut(image[strings.LastIndex(image, "/")+1:],
+				":"); tagged && out.Version == "" {
 				out.Version = tag
 			}
 		}
@@ -294,7 +297,8 @@ func (l *looker) controller(ctx context.Context) (out view.Controller) {
 // usage is what metrics-server says of nodes; nil without one.
 func (l *looker) usage(ctx context.Context) map[string]quantity.Resources {
 	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "NodeMetricsList"})
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1",
+		Kind: "NodeMetricsList"})
 	switch err := l.store.Client.List(ctx, list); {
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err), apierrors.IsServiceUnavailable(err):
 		return nil

@@ -44,7 +44,8 @@ func (t *Target) AddTo(cmd *cobra.Command) {
 		of.Lookup("namespace").Usage = "Namespace of the controller, as --system-namespace says it too"
 	}
 	cmd.Flags().AddFlagSet(of)
-	cmd.Flags().StringVar(&t.System, "system-namespace", "", "namespace of the controller; default SYSTEM_NAMESPACE, else "+usualSystem)
+	cmd.Flags().StringVar(&t.System, "system-namespace", "",
+		"namespace of the controller; default SYSTEM_NAMESPACE, else "+usualSystem)
 }
 
 // usualSystem is the namespace of the controller where nothing names another.
@@ -75,7 +76,8 @@ const OfKubectl = "kubectl"
 
 // AddAWS lets the user say which one it is at AWS.
 func (t *Target) AddAWS(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.ClusterName, "cluster-name", "", "name of the cluster in EKS; default CLUSTER_NAME, else that of the installed controller")
+	cmd.Flags().StringVar(&t.ClusterName, "cluster-name", "",
+		"name of the cluster in EKS; default CLUSTER_NAME, else that of the installed controller")
 	cmd.Flags().StringVar(&t.Region, "region", "", "AWS region of the cluster; default as the AWS SDK finds it")
 }
 
@@ -85,8 +87,9 @@ func (t *Target) Learn(ctx context.Context, store client.Reader) error {
 	namespace := t.SystemNamespace()
 	found, err := installation.Find(ctx, store, namespace)
 	if apierrors.IsForbidden(err) {
-		fmt.Fprintf(t.Notes, "The controller's settings are not known (%v): those of this environment are used, and defaults. "+
-			"Get the right to list deployments.apps in namespace %s, or set the variables that the controller has.\n", err, namespace)
+		fmt.Fprintf(t.Notes,
+			"The controller's settings are not known (%v): those of this environment are used, and defaults. "+
+				"Get the right to list deployments.apps in namespace %s, or set the variables that the controller has.\n", err, namespace)
 		return nil
 	}
 	t.Controller = found
@@ -106,9 +109,11 @@ func (t *Target) sayAbsent(ctx context.Context, store client.Reader) {
 	case len(where) == 0:
 		way = "no other namespace has one either"
 	default:
-		way = fmt.Sprintf("there is one in namespace %s: give --system-namespace %s to use its settings", strings.Join(where, ", "), where[0])
+		way = fmt.Sprintf("there is one in namespace %s: give --system-namespace %s to use its settings",
+			strings.Join(where, ", "), where[0])
 	}
-	fmt.Fprintf(t.Notes, "No controller was found in namespace %s: settings of this environment are used, else defaults; %s.\n", t.SystemNamespace(), way)
+	fmt.Fprintf(t.Notes,
+		"No controller was found in namespace %s: settings of this environment are used, else defaults; %s.\n", t.SystemNamespace(), way)
 }
 
 // Setting is a setting of the controller by its environment variable: that of this process,
@@ -121,8 +126,9 @@ func (t *Target) Setting(name string) string {
 func (t *Target) Installed(name string) string {
 	if object := t.Controller.Unread(name); object != "" && os.Getenv(name) == "" && !t.unread[object] {
 		t.unread[object] = true
-		fmt.Fprintf(t.Notes, "The controller may have %s and other settings from %s, which is not read: defaults are used. "+
-			"Set in this environment what it has there.\n", name, object)
+		fmt.Fprintf(t.Notes,
+			"The controller may have %s and other settings from %s, which is not read: defaults are used. "+
+				"Set in this environment what it has there.\n", name, object)
 	}
 	return t.Controller.Setting(name)
 }
@@ -130,7 +136,8 @@ func (t *Target) Installed(name string) string {
 // UsualClasses is what holds for classes of the v1alpha5 API that say nothing else.
 func (t *Target) UsualClasses() class.Usual {
 	live := t.Controller.Live
-	return class.Usual{InstanceProfile: live.InstanceProfile, Tags: live.Tags, ManyPods: live.ManyPods, NoPodInterfaces: live.NoPodInterfaces}
+	return class.Usual{InstanceProfile: live.InstanceProfile, Tags: live.Tags, ManyPods: live.ManyPods,
+		NoPodInterfaces: live.NoPodInterfaces}
 }
 
 // EKSName is the name of the cluster at AWS; empty: it is not known.

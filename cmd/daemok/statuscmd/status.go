@@ -67,7 +67,7 @@ kubectl shows the same, as the controller sees it:
 func show(ctx context.Context, source view.Source, form *output.Format, out io.Writer, all bool) error {
 	for first := true; ; first = false {
 		if !first || text.New(out).Terminal() {
-			text.New(out).Anew()
+			text.New(out).Again()
 		}
 		if err := form.Print(out, answer(source.View(), all || form.Is(output.Wide))); err != nil {
 			return err
@@ -82,7 +82,8 @@ func show(ctx context.Context, source view.Source, form *output.Format, out io.W
 
 // answer is the view in all forms: a row is a node.
 func answer(c *view.Cluster, all bool) output.Answer {
-	a := output.Answer{Value: c, None: "the cluster has no nodes", Text: func(out io.Writer) error { return status.Write(text.New(out), c, all) }}
+	a := output.Answer{Value: c, None: "the cluster has no nodes",
+		Text: func(out io.Writer) error { return status.Write(text.New(out), c, all) }}
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		object := output.Object{Kind: "Node", Name: n.Name}
