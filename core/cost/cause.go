@@ -12,17 +12,18 @@ import (
 // Cause is why a part of a node is idle, named by what would release it.
 type Cause string
 
-// The causes. A node has the first of Leaving, Headroom, Unmanaged, DoNotDisrupt, PDB, Work and Policy that it has a
-// reason for, and Fragmentation where there is none; of a node with room for pods that are expected that room is Headroom.
+// The causes. A node has the first of Leaving, Unmanaged, Headroom, DoNotDisrupt, PDB, Work and Policy that it has a
+// reason for, and Fragmentation where there is none. Of a node with room for pods that are expected, that room is
+// Headroom.
 const (
 	Headroom      Cause = "headroom"       // of launches under way: it is filled in a moment, or released
 	Leaving       Cause = "leaving"        // it is being drained or terminated
-	Unmanaged     Cause = "unmanaged"      // it is of no NodePool: another autoscaler decides about it
+	Unmanaged     Cause = "unmanaged"      // it is of no NodePool: another one decides
 	DoNotDisrupt  Cause = "do-not-disrupt" // an annotation of the node or of a pod holds it
 	PDB           Cause = "pdb"            // a PodDisruptionBudget allows no eviction of a pod
-	Work          Cause = "work"           // a pod's work would end for good, or it is the last ready one of a Service
-	Policy        Cause = "policy"         // the NodePool does not let it go: its consolidation, budgets or a freeze
-	Fragmentation Cause = "fragmentation"  // free room in pieces: nothing holds the node, and its pods have no other place for less
+	Work          Cause = "work"           // a pod's work would end, or it is the last ready one of a Service
+	Policy        Cause = "policy"         // its NodePool does not let it go, or a freeze
+	Fragmentation Cause = "fragmentation"  // nothing holds it: free room in pieces
 )
 
 // Causes lists all causes in the order in which they are reported.

@@ -21,15 +21,15 @@ func Of(p *cluster.Pod) PodID { return PodID{p.Namespace, p.Name} }
 // Input is what costs are computed from.
 type Input struct {
 	Snapshot *cluster.Snapshot
-	Listed   map[string]quantity.MicroUSDPerHour // prices of nodes by name, for those whose price the snapshot does not have
+	Listed   map[string]quantity.MicroUSDPerHour // prices of nodes by name, where the snapshot has none
 }
 
 // Allocation is what the nodes of one snapshot cost, and what for. It points into the snapshot and is not written.
 type Allocation struct {
 	Total    quantity.MicroUSDPerHour // of all nodes whose price is known
-	Listed   quantity.MicroUSDPerHour // the part of Total that is of the prices handed in, and not of the snapshot's
+	Listed   quantity.MicroUSDPerHour // the part of Total that is by Input.Listed
 	Nodes    []Node                   // in the order of the snapshot, instances that are no nodes yet after them
-	Unpriced []string                 // nodes, and claims of instances, whose price is not known; in that order
+	Unpriced []string                 // nodes, and claims of instances, without a known price; in that order
 }
 
 // Node is what one node costs, or an instance that is no node yet.

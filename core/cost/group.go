@@ -64,7 +64,8 @@ func ParseKeys(text string) ([]Key, error) {
 			return nil, fmt.Errorf("%q needs the key of a label: %s=team", word, name)
 		case k.Dimension == Label || k.Dimension == NodeLabel:
 		case has || !slices.Contains(plain(), k.Dimension):
-			return nil, fmt.Errorf("costs cannot be grouped by %q: want pool, namespace, owner, label=KEY, capacity-type, zone, instance-type, node-label=KEY, node or pod", word)
+			return nil, fmt.Errorf("costs cannot be grouped by %q: want pool, namespace, owner, label=KEY, "+
+				"capacity-type, zone, instance-type, node-label=KEY, node or pod", word)
 		}
 		if slices.Contains(out, k) {
 			return nil, fmt.Errorf("%q is there twice", k)
@@ -79,7 +80,7 @@ type Row struct {
 	Values   []string                           // of each key; empty: it has none, or the key does not apply
 	Idle     bool                               // no pod is in it: keys of pods do not apply
 	Pods     quantity.MicroUSDPerHour           // of pods, but for those of DaemonSets and static ones
-	Daemons  quantity.MicroUSDPerHour           // of those: each node has its own, so that fewer nodes cost less of it
+	Daemons  quantity.MicroUSDPerHour           // of those: each node has its own
 	Unused   map[Cause]quantity.MicroUSDPerHour // what is idle; nil: nothing is
 	PodCount int                                // daemons too
 	Nodes    int                                // those that a part of the row is on
@@ -105,35 +106,52 @@ type Labels map[PodID]map[string]string
 // By groups everything that is allocated: rows add up to the total. The most expensive comes first, of equal ones the
 // first by its values. Without keys there is one row.
 func (a *Allocation) By(keys []Key, labels Labels) []Row {
-	g := grouping{keys, labels, map[string]int{}, nil, nil}
+	g := grouping{keys: keys, labels: labels, at: map[string]int{}}
 	ofPods := slices.ContainsFunc(keys, Key.OfPods)
 	for i := range a.Nodes {
 		n := &a.Nodes[i]
-		for _, share := range n.Pods {
-			r := g.row(n, share.Pod, i)
-			r.PodCount++
-			if share.Pod.Daemon || share.Pod.Mirror {
-				r.Daemons += share.Cost
-			} else {
-				r.Pods += share.Cost
+		if !ofPods {
+			r := g.row(n, nil, i)
+			for _, share := range n.Pods {
+				r.add(share)
 			}
-		}
-		if ofPods && len(n.Idle) == 0 {
+			r.waste(n.Idle)
 			continue
 		}
-		r := g.row(n, nil, i)
-		r.Idle = ofPods
-		for _, idle := range n.Idle {
-			if r.Unused == nil {
-				r.Unused = map[Cause]quantity.MicroUSDPerHour{}
-			}
-			r.Unused[idle.Cause] += idle.Cost
+		for _, share := range n.Pods {
+			g.row(n, share.Pod, i).add(share)
+		}
+		if len(n.Idle) > 0 {
+			r := g.row(n, nil, i)
+			r.Idle = true
+			r.waste(n.Idle)
 		}
 	}
 	slices.SortFunc(g.rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.Total(), a.Total()), slices.Compare(a.Values, b.Values), compareIdle(a.Idle, b.Idle))
+		first := cmp.Or(cmp.Compare(b.Total(), a.Total()), slices.Compare(a.Values, b.Values))
+		return cmp.Or(first, compareIdle(a.Idle, b.Idle))
 	})
 	return g.rows
+}
+
+// add counts a pod.
+func (r *Row) add(share Share) {
+	r.PodCount++
+	if share.Pod.Daemon || share.Pod.Mirror {
+		r.Daemons += share.Cost
+	} else {
+		r.Pods += share.Cost
+	}
+}
+
+// waste counts what is idle.
+func (r *Row) waste(list []Idle) {
+	for _, idle := range list {
+		if r.Unused == nil {
+			r.Unused = map[Cause]quantity.MicroUSDPerHour{}
+		}
+		r.Unused[idle.Cause] += idle.Cost
+	}
 }
 
 func compareIdle(a, b bool) int {
@@ -153,23 +171,32 @@ type grouping struct {
 	at     map[string]int
 	rows   []Row
 	last   []int // by row: the node that it was counted on last
+	joined []byte
+}
+
+// values are those of all keys.
+func (g *grouping) values(n *Node, p *cluster.Pod) []string {
+	out := make([]string, len(g.keys))
+	for i, k := range g.keys {
+		out[i] = g.value(k, n, p)
+	}
+	return out
 }
 
 // row is that of a pod on a node, or of what is idle there.
 func (g *grouping) row(n *Node, p *cluster.Pod, node int) *Row {
-	values := make([]string, len(g.keys))
-	for i, k := range g.keys {
-		values[i] = g.value(k, n, p)
+	g.joined = g.joined[:0]
+	for _, k := range g.keys {
+		g.joined = append(append(g.joined, g.value(k, n, p)...), 0)
 	}
-	joined := strings.Join(values, "\x00")
-	if p == nil && slices.ContainsFunc(g.keys, Key.OfPods) {
-		joined += "\x00idle"
+	if p == nil {
+		g.joined = append(g.joined, "idle"...)
 	}
-	at, known := g.at[joined]
+	at, known := g.at[string(g.joined)]
 	if !known {
 		at = len(g.rows)
-		g.at[joined] = at
-		g.rows, g.last = append(g.rows, Row{Values: values}), append(g.last, -1)
+		g.at[string(g.joined)] = at
+		g.rows, g.last = append(g.rows, Row{Values: g.values(n, p)}), append(g.last, -1)
 	}
 	r := &g.rows[at]
 	if g.last[at] != node {

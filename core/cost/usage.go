@@ -41,10 +41,7 @@ func (a *Allocation) OverRequested(usage map[PodID]Used, keys []Key, labels Labe
 			if !measured || !n.Priced {
 				continue
 			}
-			values := make([]string, len(keys))
-			for k := range keys {
-				values[k] = g.value(keys[k], n, share.Pod)
-			}
+			values := g.values(n, share.Pod)
 			joined := strings.Join(values, "\x00")
 			if _, known := at[joined]; !known {
 				at[joined] = len(out)

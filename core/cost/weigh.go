@@ -95,7 +95,8 @@ func forDevices(size quantity.Resources, list quantity.MicroUSDPerHour) float64 
 	if list <= 0 {
 		return deviceShare
 	}
-	explained := float64(listCore*float64(size.CPU)/1000) + float64(listGiB*float64(size.Memory)/float64(quantity.GiB))
+	explained := float64(listCore * float64(size.CPU) / 1000)
+	explained += float64(listGiB * float64(size.Memory) / float64(quantity.GiB))
 	return max(deviceShare, 1-explained/float64(list))
 }
 
@@ -108,7 +109,8 @@ func devicesOf(r quantity.Resources) []string {
 	var out []string
 	for _, e := range r.Extended {
 		domain, name, _ := strings.Cut(e.Name, "/")
-		if e.Amount > 0 && (slices.Contains(deviceMakers, domain) || domain == "aws.amazon.com" && strings.HasPrefix(name, "neuron")) {
+		neuron := domain == "aws.amazon.com" && strings.HasPrefix(name, "neuron")
+		if e.Amount > 0 && (neuron || slices.Contains(deviceMakers, domain)) {
 			out = append(out, e.Name)
 		}
 	}
@@ -122,7 +124,8 @@ func (w weights) divide(out *Node, n *cluster.Node, why *judge) {
 	for i := range n.Pods {
 		out.Pods[i] = Share{&n.Pods[i], quantity.MicroUSDPerHour(parts[i])}
 	}
-	headroom, free := quantity.MicroUSDPerHour(parts[len(n.Pods)]), quantity.MicroUSDPerHour(parts[len(n.Pods)+1])
+	headroom := quantity.MicroUSDPerHour(parts[len(n.Pods)])
+	free := quantity.MicroUSDPerHour(parts[len(n.Pods)+1])
 	if w.size > 0 {
 		gib := float64(w.plain*float64(out.Price)) / w.size
 		out.core, out.gib = CoreInGiB*gib, gib
@@ -132,7 +135,7 @@ func (w weights) divide(out *Node, n *cluster.Node, why *judge) {
 	}
 	cause, text := why.idle(n)
 	if headroom > 0 && cause != Headroom {
-		out.Idle = append(out.Idle, Idle{Headroom, "room for pods that it was launched for and that are not there yet", headroom})
+		out.Idle = append(out.Idle, Idle{Headroom, "room for pods that it was launched for", headroom})
 		headroom = 0
 	}
 	if free+headroom > 0 {
