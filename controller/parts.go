@@ -24,6 +24,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/observe/spend"
 	"github.com/daemok/daemok/observe/trace"
 )
 
@@ -82,6 +83,7 @@ type Planning struct {
 	Pods        podListener                       // receives which pods a plan says something about; may be nil
 	Filled      func(ctx context.Context) bool    // waits until the watches have listed what there is; false when ctx ended
 	Began       func()                            // called right before the first plan
+	Savings     *spend.Savings                    // counts what disruption saves; nil: that is not counted
 }
 
 // Self is where the controller runs.

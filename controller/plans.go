@@ -31,6 +31,9 @@ func (p Parts) plans(clusterState *snapshot.ClusterState, ledger *apply.Ledger, 
 	recorder := &planner.Recorder{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
 		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming, Traces: p.Traces, First: func() { close(planned) }}
 	listeners := planner.All{p.Traces, recorder, &record.Clerk{Record: p.Record, Now: p.Now}}
+	if p.Savings != nil {
+		listeners = append(listeners, p.Savings)
+	}
 	loop := &planner.Planner{
 		Source: clusterState, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
 		Listener: withNewest{listeners, newest},

@@ -242,6 +242,31 @@ var interruption = []Definition{
 		Help: "1 while the interruption queue can be read, 0 while it cannot; no series without a queue or on standby replicas."},
 }
 
+var costs = []Definition{
+	{Name: "daemok_nodes_cost", Kind: Gauge, Unit: "US dollars an hour",
+		Labels: []string{"nodepool", "capacity_type"},
+		Help:   "Cost of nodes and of launched instances that have not joined, with volumes and declared costs."},
+	{Name: "daemok_nodes_unpriced", Kind: Gauge, Unit: "1",
+		Help: "Nodes and launched instances without a known price, which no cost includes."},
+	{Name: "daemok_namespace_cost", Kind: Gauge, Unit: "US dollars an hour",
+		Labels: []string{"namespace"}, PerObject: true,
+		Help: "Cost of what pods of a namespace request, without DaemonSets. " +
+			"Beyond 200 namespaces the less expensive share the series with an empty name."},
+	{Name: "daemok_idle_cost", Kind: Gauge, Unit: "US dollars an hour",
+		Labels: []string{"nodepool", "cause"},
+		Help: "Cost of what no workload requests, by cause: daemons, headroom, leaving, unmanaged, " +
+			"do-not-disrupt, pdb, work, policy or fragmentation."},
+	{Name: "daemok_savings_promised_total", Kind: Counter, Unit: "US dollars an hour",
+		Labels: []string{"nodepool", "reason"},
+		Help:   "What decisions to save money were to save, summed when their nodes have gone."},
+	{Name: "daemok_savings_realised_total", Kind: Counter, Unit: "US dollars an hour",
+		Labels: []string{"nodepool", "reason"},
+		Help:   "What these decisions saved: the cost of the nodes that went, less that of their replacements."},
+	{Name: "daemok_savings_overruns_total", Kind: Counter, Unit: "US dollars an hour",
+		Labels: []string{"nodepool", "reason"},
+		Help:   "What decisions cost whose replacements cost more than the nodes that went."},
+}
+
 // ConditionKinds are the kinds of objects whose conditions are counted, as
 // they stand in names of metrics. Nothing has conditions of capacity buffers yet.
 func ConditionKinds() []string {

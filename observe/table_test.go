@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/follow"
+	"github.com/daemok/daemok/observe/spend"
 	"github.com/daemok/daemok/observe/state"
 	"github.com/daemok/daemok/test/scraped"
 )
@@ -45,7 +46,7 @@ func (d *described) MustRegister(list ...prometheus.Collector) {
 func TestTheTableIsWhatIsExported(t *testing.T) {
 	d := &described{}
 	m := observe.NewMetrics(d, "v1", "abc", "go1", "amd64")
-	d.MustRegister(&follow.Follower{Metrics: m})
+	d.MustRegister(&follow.Follower{Metrics: m}, &spend.Nodes{}, spend.NewSavings(nil, nil, nil))
 	form := regexp.MustCompile(`fqName: "([^"]*)".*variableLabels: \{([^}]*)\}`)
 	exported := map[string]string{}
 	for _, name := range state.Names() {

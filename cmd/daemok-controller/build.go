@@ -36,6 +36,7 @@ import (
 	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/observe/spend"
 	"github.com/daemok/daemok/observe/state"
 	"github.com/daemok/daemok/observe/trace"
 )
@@ -164,6 +165,10 @@ func (p *parts) pools() []nodepool.Generation {
 
 // add hands the loops to the manager.
 func (p *parts) add(ctx context.Context) error {
+	savings := spend.NewSavings(func() *cluster.Snapshot { return p.clusterState.Snapshot() }, p.record, p.clock.Now)
+	if err := metrics.Registry.Register(savings); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
 		Cloud: controller.Cloud{
@@ -178,7 +183,7 @@ func (p *parts) add(ctx context.Context) error {
 			Spreads: p.options.defaultSpreads, NewID: randomID, Pods: p.follower,
 			Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
 			Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
-			Filled:      p.manager.GetCache().WaitForCacheSync, Began: p.metrics.Synced,
+			Filled:      p.manager.GetCache().WaitForCacheSync, Began: p.metrics.Synced, Savings: savings,
 		},
 		Record: p.record, Traces: p.traces,
 		Self:         controller.Self{Cluster: p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod()},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -16,6 +17,7 @@ import (
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/alias"
 	"github.com/daemok/daemok/observe/follow"
+	"github.com/daemok/daemok/observe/spend"
 	"github.com/daemok/daemok/observe/state"
 )
 
@@ -41,8 +43,13 @@ func (p *parts) addMetrics(ctx context.Context, scraped *alias.Gatherer) error {
 		Serves: controller.Served(p.pools()), Snapshot: p.clusterState.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
 		Objects: !p.options.disableStateMetrics, Offerings: state.Offerings(p.options.offeringMetrics), Now: time.Now,
 	}
-	if err := metrics.Registry.Register(p.follower); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
+	nodes := &spend.Nodes{
+		Snapshot: p.clusterState.Snapshot, Leading: p.leadsAndKnows, Objects: !p.options.disableStateMetrics,
+	}
+	for _, c := range []prometheus.Collector{p.follower, nodes} {
+		if err := metrics.Registry.Register(c); err != nil {
+			return fmt.Errorf("register metrics: %w", err)
+		}
 	}
 	return nil
 }

@@ -12,9 +12,8 @@ import (
 // Cause is why a part of a node is idle, named by what would release it.
 type Cause string
 
-// The causes. A node has the first of Leaving, Unmanaged, Headroom, DoNotDisrupt, PDB, Work and Policy that it has a
-// reason for, and Fragmentation where there is none. Of a node with room for pods that are expected, that room is
-// Headroom.
+// The causes. A node has the first of Leaving, Unmanaged, Headroom, DoNotDisrupt, PDB, Work and Policy that
+// it has a reason for, and Fragmentation where there is none. Room for pods that are expected is Headroom.
 const (
 	Headroom      Cause = "headroom"       // of launches under way: it is filled in a moment, or released
 	Leaving       Cause = "leaving"        // it is being drained or terminated
