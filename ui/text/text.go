@@ -112,6 +112,12 @@ func New(out io.Writer) *Printer {
 	return p
 }
 
+// Screen returns a printer of a part of a screen that is so many columns wide. It writes all colours: what shows the
+// screen leaves out those that its terminal has not.
+func Screen(out io.Writer, width int) *Printer {
+	return &Printer{out: out, width: width, terminal: true}
+}
+
 // Terminal reports whether a person is likely to look on while it is written.
 func (p *Printer) Terminal() bool { return p.terminal }
 
@@ -144,6 +150,9 @@ func (p *Printer) Again() {
 	}
 	p.write(strings.Repeat("-", p.width) + "\n")
 }
+
+// Raw writes a line that is styled already, whatever its width. Text from a cluster in it must have been cleaned.
+func (p *Printer) Raw(line string) { p.write(strings.TrimRight(line, " ") + "\n") }
 
 // Gap leaves a line free.
 func (p *Printer) Gap() { p.write("\n") }

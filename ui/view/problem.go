@@ -99,7 +99,7 @@ func (k *known) problemOf(n *Node, add func(Severity, string, string, ...any)) {
 		add(Warning, about, "the node is not ready%s", after(": ", n.Reason))
 	case n.Status == Pending && strings.HasPrefix(n.Reason, "has no instance yet"):
 		add(Failure, about, "%s", n.Reason)
-	case n.Status == Joining && k.Snapshot.Now.Sub(n.Created) > drainTooLong:
+	case n.Status == Joining && !n.Created.IsZero() && k.Snapshot.Now.Sub(n.Created) > drainTooLong:
 		add(Warning, about, "its instance has not joined the cluster for %s",
 			k.Snapshot.Now.Sub(n.Created).Round(time.Minute))
 	case n.Status == Draining && strings.Contains(n.Reason, " stays: "):
