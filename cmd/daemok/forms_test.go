@@ -54,7 +54,7 @@ func TestCommandsPrintInKubectlsForms(t *testing.T) {
 		},
 		"explain": {
 			func() *cobra.Command { return explaincmd.Command(store, inspect.Account) }, []string{"pod", "shop/web-1"}, "pod/web-1\n",
-			"WHAT:.about.name,SAID:.said", "shop/web-1 has no place", "{[*].why}", "limit cpu is 2 short", "",
+			"WHAT:.record[0].about.name,SAID:.record[0].said", "shop/web-1 has no place", "{.record[*].why}", "limit cpu is 2 short", "",
 		},
 		"roll --status": {
 			func() *cobra.Command { return rollCommand(store) }, []string{"nodepool", "web", "--status"}, "nodepool.karpenter.sh/web\n",

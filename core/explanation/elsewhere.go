@@ -87,27 +87,35 @@ func (e *Elsewhere) Looks(node int) int {
 func (e *Elsewhere) Of(node int) []Tried {
 	var out []Tried
 	for _, pods := range byShape(&e.snapshot.Nodes[node]) {
-		t, barred := Tried{Pods: pods}, map[string]int{}
-		for i := range e.snapshot.Nodes {
-			if i == node {
-				continue
-			}
-			t.Nodes++
-			name, changes := e.snapshot.Nodes[i].Name, e.changes(pods[0].Shape, i)
-			if len(changes) == 0 {
-				t.Roomy = append(t.Roomy, name)
-				continue
-			}
-			barred[word(&changes[0])]++
-			t.near(Candidate{Node: name, Changes: changes})
-		}
-		for _, by := range slices.Sorted(maps.Keys(barred)) {
-			t.Barred = append(t.Barred, Barred{by, barred[by]})
-		}
-		slices.SortStableFunc(t.Barred, func(a, b Barred) int { return cmp.Compare(b.Nodes, a.Nodes) })
-		out = append(out, t)
+		out = append(out, e.tried(pods, node))
 	}
 	return out
+}
+
+// ForWaiting says for pods of one shape that have no node what keeps them from the nodes that there are.
+func (e *Elsewhere) ForWaiting(pods []cluster.Pod) Tried { return e.tried(pods, -1) }
+
+// tried says what keeps pods of one shape from all nodes but one.
+func (e *Elsewhere) tried(pods []cluster.Pod, but int) Tried {
+	t, barred := Tried{Pods: pods}, map[string]int{}
+	for i := range e.snapshot.Nodes {
+		if i == but {
+			continue
+		}
+		t.Nodes++
+		name, changes := e.snapshot.Nodes[i].Name, e.changes(pods[0].Shape, i)
+		if len(changes) == 0 {
+			t.Roomy = append(t.Roomy, name)
+			continue
+		}
+		barred[word(&changes[0])]++
+		t.near(Candidate{Node: name, Changes: changes})
+	}
+	for _, by := range slices.Sorted(maps.Keys(barred)) {
+		t.Barred = append(t.Barred, Barred{by, barred[by]})
+	}
+	slices.SortStableFunc(t.Barred, func(a, b Barred) int { return cmp.Compare(b.Nodes, a.Nodes) })
+	return t
 }
 
 // byShape groups the pods that move with a node, in the order of their names.

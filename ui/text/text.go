@@ -72,7 +72,7 @@ func (t Tone) Style() lipgloss.Style { return styles[t] }
 
 // String is the cell as a terminal with colours shows it.
 func (c Cell) String() string {
-	if c.Tone == Plain {
+	if c.Tone == Plain || c.Text == "" {
 		return Clean(c.Text)
 	}
 	return styles[c.Tone].Render(Clean(c.Text))

@@ -357,9 +357,13 @@ func (k *known) instance(m *cluster.Instance) Node {
 	return out
 }
 
-// counted prints "1 pod" or "3 pods".
-func counted(n int, noun string) string {
-	if n != 1 {
+// counted prints "1 pod" or "3 pods"; a plural that is no s behind the words is given.
+func counted(n int, noun string, plural ...string) string {
+	switch {
+	case n == 1:
+	case len(plural) > 0:
+		noun = plural[0]
+	default:
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)

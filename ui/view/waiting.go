@@ -33,7 +33,7 @@ func (w *Waiting) Name() string {
 }
 
 // unknownPlace is said of pods that no plan has looked at yet.
-const unknownPlace = "no plan has looked at it yet"
+const unknownPlace = "waits for the next plan"
 
 // waiting groups the pods that wait by owner, requests and what they wait for.
 func (k *known) waiting() []Waiting {

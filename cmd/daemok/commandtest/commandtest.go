@@ -44,12 +44,15 @@ func EmulatedAccount(t *testing.T) *aws.Provider {
 	return provider
 }
 
-// Leave writes a record as a controller does when it ends.
+// Leave writes a record as a controller does when it ends: what has a topic holds, and the rest has happened.
 func Leave(t *testing.T, store client.Client, list ...record.Statement) {
 	t.Helper()
 	decisions := &record.Record{}
 	for _, s := range list {
-		s.From = time.Now()
+		if s.From = time.Now(); s.Topic != "" {
+			decisions.Hold(s, nil)
+			continue
+		}
 		decisions.Note(s)
 	}
 	ended, end := context.WithCancel(t.Context())

@@ -27,24 +27,28 @@ type reachAWS func(context.Context, *inspect.Target) (*aws.Provider, error)
 
 // Command is `daemok explain`.
 func Command(open inspect.Connector, reach reachAWS) *cobra.Command {
-	at, form := inspect.NewTarget().ForObjects(), output.New()
+	at, form, whole, all := inspect.NewTarget().ForObjects(), output.New(), false, false
 	cmd := &cobra.Command{
-		Use:   "explain (node|pod|nodepool|nodeclaim|ec2nodeclass NAME | KIND/NAME | INSTANCE)",
-		Short: "Report what was decided about an object in the last day, and why",
-		Long: `Report what the controller decided about a node, pod, NodePool or NodeClaim within the
-last day, and why: what is in effect first, then the newest. It reads the record that the
-controller writes to ConfigMaps in its namespace within seconds of a change, so the
-controller need not be running. The record shows its age: nothing has changed since then.
+		Use:   "explain (pod|node|nodepool|nodeclaim|deployment|ec2nodeclass NAME | KIND/NAME | INSTANCE)",
+		Short: "Explain what an object is doing and why, what would change that, and what was done lately",
+		Long: `Explain on one screen what a pod, node, NodePool, NodeClaim or Deployment is doing, why, what
+would change that, what keeps it as it is (budget, PodDisruptionBudget, annotation, timer), and
+what was done lately.
 
-An instance is named by its ID or provider ID; its NodeClaim and its node are reported.
+Why comes from the cluster as it is now, and from the record that the controller writes to
+ConfigMaps in its namespace within seconds of a change, so the controller need not be running.
+With --record all that is on record of the last day is printed: what is in effect first, then
+the newest.
 
-For an EC2NodeClass or AWSNodeTemplate it reports the present state: whether it is ready,
-what it selects, which NodePools use it, which of their nodes have drifted, and which
-offerings are unavailable. It asks AWS, with your credentials, how many addresses are free
-in the subnets.`,
+An instance is named by its ID or provider ID; its NodeClaim and its node are explained.
+StatefulSets, DaemonSets, Jobs and ReplicaSets are explained as Deployments are: by their pods.
+
+For an EC2NodeClass or AWSNodeTemplate it reports whether it is ready, what it selects, which
+NodePools use it, which of their nodes have drifted, and which offerings are unavailable. It asks
+AWS, with your credentials, how many addresses are free in the subnets.`,
 		Example: `  daemok explain node ip-10-0-12-7.ec2.internal
   daemok explain pod web-5d8f9-x7k2p -n shop
-  daemok explain pod/web-5d8f9-x7k2p -n shop
+  daemok explain deployment/web -n shop
   daemok explain i-0123456789abcdef0
   daemok explain ec2nodeclass default
   daemok explain nodepool default -o json`,
@@ -53,7 +57,7 @@ in the subnets.`,
 				if len(args) > 0 && strings.HasPrefix(args[len(args)-1], "i-") {
 					return fmt.Errorf("%s is no ID of an instance: want i- and 8 or 17 hexadecimal digits", args[len(args)-1])
 				}
-				return errors.New("say what to explain: node, pod, nodepool, provisioner, nodeclaim, ec2nodeclass or awsnodetemplate, and its name; or the ID of an instance")
+				return errors.New("say what to explain: pod, node, nodepool, provisioner, nodeclaim, deployment, ec2nodeclass or awsnodetemplate, and its name; or the ID of an instance")
 			}
 			return nil
 		},
@@ -66,23 +70,20 @@ in the subnets.`,
 			if err != nil {
 				return err
 			}
+			q.whole, q.all = whole, all || form.Is(output.Wide)
 			store, err := open(at)
 			if err != nil {
 				return err
 			}
-			var list []record.Statement
-			var written time.Time
-			if q.class != "" {
-				list, err = explainClass(cmd.Context(), at, store, reach, q)
-			} else {
-				list, written, err = explain(cmd.Context(), store, at.SystemNamespace(), q)
-			}
+			answer, err := answer(cmd.Context(), at, store, reach, q)
 			if err != nil {
 				return err
 			}
-			return form.Print(cmd.OutOrStdout(), statements(list, written, time.Now()))
+			return form.Print(cmd.OutOrStdout(), answer)
 		},
 	}
+	cmd.Flags().BoolVar(&whole, "record", false, "print all that is on record about it, in its order")
+	cmd.Flags().BoolVar(&all, "all", false, "list every row, whatever their number")
 	at.AddTo(cmd)
 	at.AddAWS(cmd)
 	form.AddTo(cmd.Flags())
@@ -133,6 +134,9 @@ type question struct {
 	about    record.Object
 	instance string // its ID; empty: the object is meant
 	class    string // kind of the class that the object is; empty: it is none
+	owner    string // the object owns pods: "Deployment/web"; empty: it is one that is decided about
+	whole    bool   // all that is on record is asked for, and nothing else
+	all      bool   // every row is
 }
 
 // questionOf is the question that arguments put. Pods are of a namespace where they name none.
@@ -141,8 +145,18 @@ func questionOf(args []string, namespace string) (q question, err error) {
 		return q, nil
 	}
 	args = kubectl.KindAndName(args)
+	if kind := ownerKind(args[0]); kind != "" {
+		if args[1] == "" {
+			return q, fmt.Errorf("name the %s", kind)
+		}
+		if in, name, has := strings.Cut(args[1], "/"); has {
+			namespace, args[1] = in, name
+		}
+		q.owner, q.about = kind+"/"+args[1], record.Object{Name: namespace}
+		return q, nil
+	}
 	if _, err := record.ParseKind(args[0]); err != nil && inspect.KindOfClass(args[0]) == "" {
-		return q, fmt.Errorf("%q is no kind that Daemok decides about: ask about a node, pod, nodepool, provisioner, nodeclaim, ec2nodeclass or awsnodetemplate", args[0])
+		return q, fmt.Errorf("%q is no kind that Daemok decides about: ask about a pod, node, nodepool, provisioner, nodeclaim, deployment, ec2nodeclass or awsnodetemplate", args[0])
 	}
 	if q.class = inspect.KindOfClass(args[0]); q.class != "" {
 		if args[1] == "" {
@@ -153,6 +167,19 @@ func questionOf(args []string, namespace string) (q question, err error) {
 	}
 	q.about, err = record.Parse(args[0], args[1], namespace)
 	return q, err
+}
+
+// answer is what there is to say, in all forms.
+func answer(ctx context.Context, at *inspect.Target, store client.Client, reach reachAWS, q question) (output.Answer, error) {
+	switch {
+	case q.class != "":
+		list, err := explainClass(ctx, at, store, reach, q)
+		return statements(list, time.Time{}, time.Now()), err
+	case q.whole && q.owner == "":
+		list, written, err := explain(ctx, store, at.SystemNamespace(), q)
+		return statements(list, written, time.Now()), err
+	}
+	return cardOf(ctx, at, store, q)
 }
 
 // explain reads what is on record about an object, and when that was written.

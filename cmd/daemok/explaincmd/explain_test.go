@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -15,6 +17,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/test/store"
 )
 
 // explained runs `daemok explain` on a cluster.
@@ -36,7 +39,7 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := fake.NewClientBuilder().WithScheme(scheme).Build()
-	if _, err := explained(t, store, "node", "ip-1"); err == nil || !strings.Contains(err.Error(), "no decision is on record in namespace kube-system: there is no ConfigMap daemok-record-0") {
+	if _, err := explained(t, store, "node", "ip-1", "--record"); err == nil || !strings.Contains(err.Error(), "no decision is on record in namespace kube-system: there is no ConfigMap daemok-record-0") {
 		t.Errorf("before anything was decided: %v", err)
 	}
 	for _, o := range []client.Object{
@@ -56,13 +59,13 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 		"where it is the only": {"po", "shop/web-1", "-n", "default"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := explained(t, store, args...)
+			out, err := explained(t, store, append(args, "--record")...)
 			if err != nil || !strings.Contains(out, "pod/shop/web-1 has no place\n  because: limit cpu is 2 short\nthe record changed ") {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}
-	out, err := explained(t, store, "pod", "shop/web-1", "-o", "json")
+	out, err := explained(t, store, "pod", "shop/web-1", "--record", "-o", "json")
 	var list []record.Statement
 	if err != nil || json.Unmarshal([]byte(out), &list) != nil || len(list) != 1 || list[0].Why != "limit cpu is 2 short" {
 		t.Errorf("as JSON: %v\n%s", err, out)
@@ -70,7 +73,7 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 	for want, args := range map[string][]string{
 		"on record are shop/web-1": {"pod", "web-2"},
 		"nor about any node":       {"node", "ip-1"},
-		`"service" is no kind that Daemok decides about: ask about a node, pod`: {"service", "web"},
+		`"service" is no kind that Daemok decides about: ask about a pod, node`: {"service", "web"},
 		"name the EC2NodeClass":                               {"ec2nodeclass/"},
 		"i-0123 is no ID of an instance":                      {"i-0123"},
 		"namespace default has no such pod: -n names another": {"pod", "web-2"},
@@ -82,7 +85,7 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 		"nor about any nodepool": {"nodepool.karpenter.sh/web"},
 		"want yaml, table":       {"node", "ip-1", "-o", "yml"},
 	} {
-		if _, err := explained(t, store, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := explained(t, store, append(args, "--record")...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("explain %s: %v, want %q", strings.Join(args, " "), err, want)
 		}
 	}
@@ -116,7 +119,7 @@ func TestAnInstanceIsExplainedByItsID(t *testing.T) {
 		"a pod that is called so":     {"pod/i-00000000000000001", "nothing is on record about pod default/i-00000000000000001"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := explained(t, store, strings.Fields(tt.args)...)
+			out, err := explained(t, store, append(strings.Fields(tt.args), "--record")...)
 			if err != nil {
 				out = err.Error()
 			}
@@ -124,5 +127,60 @@ func TestAnInstanceIsExplainedByItsID(t *testing.T) {
 				t.Errorf("it says\n%s\nwant %q", out, tt.want)
 			}
 		})
+	}
+}
+
+// The screen is made from the cluster as it is, with what is on record about it: without a controller it shows what it can.
+func TestOneScreenExplainsAnObject(t *testing.T) {
+	scheme, err := inspect.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := func(kind, name string) []metav1.OwnerReference {
+		yes := true
+		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, Controller: &yes}}
+	}
+	now := metav1.NewTime(time.Now().Add(-time.Hour))
+	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+	container := []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: requests}}}
+	waits := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "1", CreationTimestamp: now, OwnerReferences: owner("StatefulSet", "web")},
+		Spec:       corev1.PodSpec{Containers: container},
+		Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
+		}},
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "ip-1", CreationTimestamp: now}, Status: corev1.NodeStatus{
+		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10")},
+	}}
+	cluster := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(waits, node).Build()
+	without, err := explained(t, cluster, "pod", "web-1", "-n", "shop")
+	for _, want := range []string{"No decision is on record in namespace kube-system", "pod shop/web-1 waits for a node; it waits for the next plan"} {
+		if err != nil || !strings.Contains(without, want) {
+			t.Errorf("without a record: %v\n%s\nwant %q", err, without, want)
+		}
+	}
+	commandtest.Leave(t, cluster, record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, UID: "1", Topic: record.TopicPlace,
+		Said: "has no place", Why: "NodePool/default: limit cpu is 1 short"})
+	for args, want := range map[string]string{
+		"pod web-1 -n shop":          "1 of 1 nodes      cpu\n  NodePool/default  limit cpu is 1 short\n\nWhat would change it\n  node ip-1  cpu: need 1 more\n",
+		"sts/web -n shop":            "StatefulSet web in namespace shop has 0 pods on 0 nodes, and 1 pod waits for a",
+		"statefulset shop/web":       "StatefulSet web in namespace shop has 0 pods",
+		"node ip-1":                  "node ip-1 is ready\n",
+		"pod web-1 -n shop -o json":  `"change": [`,
+		"deployment other -n shop":   "nothing is known about Deployment other in namespace shop: no pod in the cluster has this owner; -n names another namespace",
+		"nodepool other":             "nothing is on record about nodepool other",
+		"deployment/ -n shop":        "name the Deployment",
+		"pod web-1 -n shop -o wide":  "1 of 1 nodes",
+		"pod web-1 -n shop --record": "pod/shop/web-1 has no place",
+	} {
+		out, err := explained(t, cluster, strings.Fields(args)...)
+		if err != nil {
+			out = err.Error()
+		}
+		if !strings.Contains(out, want) {
+			t.Errorf("daemok explain %s says\n%s\nwant %q", args, out, want)
+		}
 	}
 }

@@ -44,11 +44,27 @@ func Look(ctx context.Context, at *Target, askAWS bool) (view.Cluster, error) {
 		defer cancel()
 		l.askAWS(ctx)
 	}
+	in, err := l.read(ctx)
+	return view.Of(in), err
+}
+
+// Through reads through a client what screens show of a cluster, as Look does. AWS is not asked.
+func Through(ctx context.Context, at *Target, store client.Client) (view.Input, error) {
+	l := &looker{at: at, clock: &apiclock.Clock{}, troubles: &troubles{}}
+	at.Notes = l.troubles
+	if err := l.use(ctx, store); err != nil {
+		return view.Input{}, err
+	}
+	return l.read(ctx)
+}
+
+// read reads all once.
+func (l *looker) read(ctx context.Context) (view.Input, error) {
 	l.ask(ctx)
 	if _, err := l.state.Read(ctx, l.store); err != nil {
-		return view.Cluster{}, err
+		return view.Input{Snapshot: &cluster.Snapshot{}}, err
 	}
-	return l.view(ctx), nil
+	return l.input(ctx), nil
 }
 
 // looker makes views of a cluster.
@@ -183,7 +199,10 @@ func (l *looker) learnClasses(ctx context.Context) (*Classes, error) {
 }
 
 // view is the view of what was read.
-func (l *looker) view(ctx context.Context) view.Cluster {
+func (l *looker) view(ctx context.Context) view.Cluster { return view.Of(l.input(ctx)) }
+
+// input is what was read.
+func (l *looker) input(ctx context.Context) view.Input {
 	s := l.state.Snapshot()
 	now := *l.asked.Load()
 	in := view.Input{
@@ -208,7 +227,7 @@ func (l *looker) view(ctx context.Context) view.Cluster {
 			fmt.Sprintf("This computer's clock differs from the API server's by %v: times here are the server's.",
 				ahead.Abs()))
 	}
-	return view.Of(in)
+	return in
 }
 
 // boundEvery is how often the bound is computed anew: it takes longer than all the rest of a view.
