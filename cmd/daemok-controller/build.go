@@ -199,7 +199,7 @@ func (p *parts) add(ctx context.Context) error {
 	for _, l := range append(program.Loops, p.classLoops()...) {
 		errs = append(errs, addLoop(p.manager, l, p.options.cpuRequests))
 	}
-	for _, r := range append(program.Rounds, program.Later(p.profilesRound(), p.lookForOthers())...) {
+	for _, r := range append(program.Rounds, program.Later(p.profilesRound(), p.lookForOthers(), p.writeStatus())...) {
 		errs = append(errs, p.manager.Add(leading(func(ctx context.Context) error { return r.Run(ctx, p.log) })))
 	}
 	everywhere := []controller.Round{p.followOlder(), p.compareDefinitions()}

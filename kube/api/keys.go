@@ -192,6 +192,7 @@ var configMapKeys = []Key{
 	{ConfigMapOrphans, KindConfigMap, "the controller's namespace", "data." + OrphansTerminate + ": how many instances without a NodeClaim may be drained and terminated"},
 	{ConfigMapMigration, KindConfigMap, "the controller's namespace", "what `daemok migrate --apply` has done, so that it can continue or be rolled back"},
 	{ConfigMapRecord, KindConfigMap, "the controller's namespace", "prefix of the ConfigMaps -0 to -7 and -newest, which record the decisions of a day with their reasons; read by `daemok explain`"},
+	{ConfigMapStatus, KindConfigMap, "the controller's namespace", "data.status: the screen of `daemok status`, as the controller sees it; rewritten within seconds of a change"},
 	{ConfigMapSurges, KindConfigMap, "the controller's namespace", "workloads that have a second replica until a pod has left its node"},
 	{ConfigMapMemory, KindConfigMap, "the controller's namespace", "what the next leader must know, such as which pods were moved and which nodes were removed lately"},
 }

@@ -305,6 +305,8 @@ const (
 	// ConfigMapRecord, with "-0" and so on behind it, holds what was decided
 	// lately.
 	ConfigMapRecord = "daemok-record"
+	// ConfigMapStatus holds the screen of daemok status, for kubectl.
+	ConfigMapStatus = "daemok-status"
 	// ConfigMapMemory holds what the leader has seen and no object reports.
 	ConfigMapMemory = "daemok-memory"
 	// ConfigMapSurges lists the workloads that have a second replica until a pod has

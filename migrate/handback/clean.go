@@ -209,7 +209,8 @@ func (h Handback) deleteNotes(ctx context.Context) (n int, err error) {
 	})
 	for i := range list.Items {
 		c := &list.Items[i]
-		if c.Name != api.ConfigMapMemory && c.Name != api.ConfigMapSurges && !strings.HasPrefix(c.Name, api.ConfigMapRecord+"-") && !isFreeze(*c) {
+		own := c.Name == api.ConfigMapMemory || c.Name == api.ConfigMapSurges || c.Name == api.ConfigMapStatus
+		if !own && !strings.HasPrefix(c.Name, api.ConfigMapRecord+"-") && !isFreeze(*c) {
 			continue
 		}
 		err := h.Store.Delete(ctx, c, client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion})
