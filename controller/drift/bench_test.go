@@ -39,7 +39,8 @@ func BenchmarkRound(b *testing.B) {
 		claims[i].Status.ProviderID = "aws:///a/" + instance.ID
 		y.instances = append(y.instances, instance)
 	}
-	f := &Finder{Store: many{beside{nil, y}, claims}, Pools: y, Classes: y, Instances: y, Events: y, Now: func() time.Time { return y.now }}
+	f := &Finder{Store: many{beside{nil, y}, claims}, Pools: y, Classes: y, Instances: y, Events: y,
+		Now: func() time.Time { return y.now }}
 	for b.Loop() {
 		if _, err := f.Round(b.Context()); err != nil {
 			b.Fatal(err)

@@ -177,10 +177,12 @@ func (f *Finder) adopt(ctx context.Context, c *karpv1.NodeClaim, pool *pool, cla
 	}
 	after := c.DeepCopy()
 	if ofPool {
-		adoptOne(after, api.AnnotationNodePoolHash, api.AnnotationNodePoolHashVersion, pool.Hash, pool.HashVersion, karpv1.ReasonNodePoolDrifted)
+		adoptOne(after, api.AnnotationNodePoolHash, api.AnnotationNodePoolHashVersion, pool.Hash, pool.HashVersion,
+			karpv1.ReasonNodePoolDrifted)
 	}
 	if ofClass {
-		adoptOne(after, api.AnnotationNodeClassHash, api.AnnotationNodeClassHashVersion, class.Hash, class.HashVersion, karpv1.ReasonNodeClassDrift)
+		adoptOne(after, api.AnnotationNodeClassHash, api.AnnotationNodeClassHashVersion, class.Hash,
+			class.HashVersion, karpv1.ReasonNodeClassDrift)
 	}
 	err := f.Store.Patch(ctx, after, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
@@ -226,12 +228,15 @@ func (f *Finder) conclude(ctx context.Context, c *karpv1.NodeClaim, found findin
 		return fmt.Errorf("write on claim %s whether it drifted: %w", c.Name, err)
 	}
 	if found.reason == "" {
-		f.Log.Info("nodeclaim is no longer drifted", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", was.Reason)
+		f.Log.Info("nodeclaim is no longer drifted", "claim", c.Name, "pool", translate.PoolCalled(c.Labels),
+			"reason", was.Reason)
 		return nil
 	}
 	if was == nil || was.Reason != found.reason {
-		f.Log.Info("nodeclaim has drifted", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", found.reason, "message", found.text)
-		f.Events.Publish(observe.Event{About: after, Key: "NodeClaim/" + c.Name, Reason: karpv1.ClaimDrifted, Message: found.reason + ": " + found.text})
+		f.Log.Info("nodeclaim has drifted", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason",
+			found.reason, "message", found.text)
+		f.Events.Publish(observe.Event{About: after, Key: "NodeClaim/" + c.Name, Reason: karpv1.ClaimDrifted,
+			Message: found.reason + ": " + found.text})
 	}
 	return nil
 }

@@ -53,7 +53,10 @@ func TestAInstanceDrifts(t *testing.T) {
 
 		"SC-344 by narrower requirements": {func(y *yard) { template(y).Spec.Requirements[0].Values = []string{"b"} },
 			"RequirementsDrifted: label topology.kubernetes.io/zone is a; NodePool/default asks for in b"},
-		"SC-344 not by wider ones": {func(y *yard) { template(y).Spec.Requirements[0].Values = []string{"a", "b", "c"} }, ""},
+		"SC-344 not by wider ones": {func(y *yard) {
+			template(y).Spec.Requirements[0].Values = []string{"a", "b",
+				"c"}
+		}, ""},
 		"SC-344 by an operator": {func(y *yard) { template(y).Spec.Requirements[0].Operator = "NotIn" },
 			"RequirementsDrifted: label topology.kubernetes.io/zone is a; NodePool/default asks for notin a,b"},
 		"SC-344 by a label that it lacks": {func(y *yard) { template(y).Spec.Requirements[1].Operator = "Exists" },
@@ -93,9 +96,15 @@ func TestAInstanceDrifts(t *testing.T) {
 			y.reserved("cr-1")
 			y.class.Selected.Reservations = nil
 		}, ""},
-		"by its placement group, which is another": {func(y *yard) { y.class.Selected.Placement, y.instances[0].Placement = []string{"pg-2", "web"}, "pg-1" },
+		"by its placement group, which is another": {func(y *yard) {
+			y.class.Selected.Placement,
+				y.instances[0].Placement = []string{"pg-2", "web"}, "pg-1"
+		},
 			"PlacementGroupDrift: placement group is pg-1; EC2NodeClass/default selects pg-2, web"},
-		"by a placement group that is asked for now": {func(y *yard) { y.class.Selected.Placement = []string{"pg-1", "web"} },
+		"by a placement group that is asked for now": {func(y *yard) {
+			y.class.Selected.Placement = []string{"pg-1",
+				"web"}
+		},
 			"PlacementGroupDrift: placement group is none; EC2NodeClass/default selects pg-1, web"},
 		"not in the placement group that is asked for": {func(y *yard) {
 			y.class.Selected.Placement, y.instances[0].Placement = []string{"pg-1", "web"}, "pg-1"
@@ -114,13 +123,19 @@ func TestAInstanceDrifts(t *testing.T) {
 		}, ""},
 		"SC-300 not where it has no pool": {func(y *yard) { y.noPool, y.class.Hash = true, "made-anew" }, ""},
 
-		"not because the class is not ready": {func(y *yard) { y.class.Selected, y.instances[0].Image = nil, "ami-old" }, ""},
+		"not because the class is not ready": {func(y *yard) {
+			y.class.Selected, y.instances[0].Image = nil,
+				"ami-old"
+		}, ""},
 		"still, while the class is not ready": {func(y *yard) {
 			y.drifted(karpv1.ReasonAMIDrift)
 			y.class.Selected = nil
 		}, "AMIDrift: as before"},
 		"not because the class selects nothing": {func(y *yard) { y.class.Selected = &Selected{} }, ""},
-		"not before the cloud tells of it":      {func(y *yard) { y.class.Selected.Subnets, y.instances = []string{"subnet-b"}, nil }, ""},
+		"not before the cloud tells of it": {func(y *yard) {
+			y.class.Selected.Subnets,
+				y.instances = []string{"subnet-b"}, nil
+		}, ""},
 		"still, while the cloud does not answer": {func(y *yard) {
 			y.drifted(karpv1.ReasonSubnetDrift)
 			y.listing = errors.New("throttled")
@@ -156,11 +171,15 @@ func TestAInstanceDrifts(t *testing.T) {
 
 // SC-345: a type must be missing for half an hour without a break.
 func TestATypeThatIsNoLongerOffered(t *testing.T) {
-	elsewhere := []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{{Zone: "b", Option: cluster.OnDemand}, {Zone: "a", Option: cluster.Spot}}}}
+	elsewhere := []cluster.InstanceType{{Name: "m5.large",
+		Offerings: []cluster.Offering{{Zone: "b", Option: cluster.OnDemand}, {Zone: "a", Option: cluster.Spot}}}}
 	others := []cluster.InstanceType{{Name: "m7.large"}}
-	reserved := []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{{Zone: "a", Option: cluster.Reserved}}}}
+	reserved := []cluster.InstanceType{{Name: "m5.large",
+		Offerings: []cluster.Offering{{Zone: "a", Option: cluster.Reserved}}}}
 	tenanted := func(tenancy string) []cluster.InstanceType {
-		return []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand, Labels: constraint.Labels{{Key: api.LabelTenancy, Value: tenancy}}}}}}
+		return []cluster.InstanceType{{Name: "m5.large",
+			Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand,
+				Labels: constraint.Labels{{Key: api.LabelTenancy, Value: tenancy}}}}}}
 	}
 	usual, alone := tenanted(api.TenancyDefault), tenanted(api.TenancyDedicated)
 	type step struct {
@@ -174,16 +193,25 @@ func TestATypeThatIsNoLongerOffered(t *testing.T) {
 		age   time.Duration
 		steps []step
 	}{
-		"SC-345 the type": {3 * time.Hour, []step{{0, others, ""}, {29 * time.Minute, others, ""}, {time.Minute, others, gone}, {time.Minute, offered, ""}}},
+		"SC-345 the type": {3 * time.Hour,
+			[]step{{0, others, ""}, {29 * time.Minute, others, ""}, {time.Minute, others, gone},
+				{time.Minute, offered, ""}}},
 		"SC-345 its offer": {3 * time.Hour, []step{{0, elsewhere, ""}, {30 * time.Minute, elsewhere,
 			"InstanceTypeNotFound: EC2NodeClass/default does not offer type m5.large in a, on-demand, any more"}}},
-		"SC-207 a reserved machine is one on demand": {3 * time.Hour, []step{{0, reserved, ""}, {40 * time.Minute, reserved, ""}}},
-		"its tenancy": {3 * time.Hour, []step{{0, usual, ""}, {40 * time.Minute, usual, ""}, {time.Minute, alone, ""}, {30 * time.Minute, alone,
-			"InstanceTypeNotFound: EC2NodeClass/default does not offer type m5.large in a, on-demand, any more"}}},
-		"for a while only":               {3 * time.Hour, []step{{0, others, ""}, {20 * time.Minute, offered, ""}, {20 * time.Minute, others, ""}, {20 * time.Minute, others, ""}}},
-		"a young machine":                {time.Minute, []step{{0, others, ""}, {40 * time.Minute, others, ""}, {20 * time.Minute, others, gone}}},
-		"not known what is sold":         {3 * time.Hour, []step{{0, nil, ""}, {40 * time.Minute, nil, ""}, {0, others, ""}}},
-		"still, while that is not known": {3 * time.Hour, []step{{0, others, ""}, {30 * time.Minute, others, gone}, {time.Minute, nil, gone}}},
+		"SC-207 a reserved machine is one on demand": {3 * time.Hour,
+			[]step{{0, reserved, ""}, {40 * time.Minute, reserved, ""}}},
+		"its tenancy": {3 * time.Hour,
+			[]step{{0, usual, ""}, {40 * time.Minute, usual, ""}, {time.Minute, alone, ""}, {30 * time.Minute, alone,
+				"InstanceTypeNotFound: EC2NodeClass/default does not offer type m5.large in a, on-demand, any more"}}},
+		"for a while only": {3 * time.Hour,
+			[]step{{0, others, ""}, {20 * time.Minute, offered, ""}, {20 * time.Minute, others, ""},
+				{20 * time.Minute, others, ""}}},
+		"a young machine": {time.Minute,
+			[]step{{0, others, ""}, {40 * time.Minute, others, ""}, {20 * time.Minute, others, gone}}},
+		"not known what is sold": {3 * time.Hour,
+			[]step{{0, nil, ""}, {40 * time.Minute, nil, ""}, {0, others, ""}}},
+		"still, while that is not known": {3 * time.Hour,
+			[]step{{0, others, ""}, {30 * time.Minute, others, gone}, {time.Minute, nil, gone}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +236,8 @@ func TestAReservationThatIsSelectedNoMore(t *testing.T) {
 		change func(*yard)
 		want   string
 	}{
-		"SC-501 its class does not select it any more": {func(*yard) {}, "CapacityReservationDrift: capacity reservation is cr-1, which EC2NodeClass/default selects no more"},
+		"SC-501 its class does not select it any more": {func(*yard) {},
+			"CapacityReservationDrift: capacity reservation is cr-1, which EC2NodeClass/default selects no more"},
 		"it has ended":                                {func(y *yard) { y.instances[0].ReservedCapacity = "" }, ""},
 		"it is selected again":                        {func(y *yard) { y.class.Selected.Reservations = []string{"cr-1"} }, ""},
 		"EC2 put a machine on demand into it":         {func(y *yard) { y.claim.Labels[api.LabelCapacityType] = api.CapacityTypeOnDemand }, ""},
@@ -252,8 +281,10 @@ func TestTheMomentOfDriftStays(t *testing.T) {
 	y.now = y.now.Add(time.Hour)
 	y.class.Hash = "made-anew"
 	c := y.look(t)
-	if now := condition.Get(c, karpv1.ClaimDrifted); now.Reason != karpv1.ReasonNodeClassDrift || !now.LastTransitionTime.Equal(&first) {
-		t.Errorf("drifted since %v with %s, want since %v with %s", now.LastTransitionTime, now.Reason, first, karpv1.ReasonNodeClassDrift)
+	if now := condition.Get(c,
+		karpv1.ClaimDrifted); now.Reason != karpv1.ReasonNodeClassDrift || !now.LastTransitionTime.Equal(&first) {
+		t.Errorf("drifted since %v with %s, want since %v with %s", now.LastTransitionTime, now.Reason, first,
+			karpv1.ReasonNodeClassDrift)
 	}
 	if len(y.events) != 2 {
 		t.Errorf("told %d times of two ways to drift", len(y.events))
@@ -265,7 +296,8 @@ func TestTheMomentOfDriftStays(t *testing.T) {
 func TestAClaimThatWasWrittenMeanwhileIsLookedAtAgain(t *testing.T) {
 	y := newYard()
 	y.class.Hash = "otherwise"
-	y.first = apierrors.NewConflict(schema.GroupResource{Resource: "nodeclaims"}, y.claim.Name, errors.New("it was changed"))
+	y.first = apierrors.NewConflict(schema.GroupResource{Resource: "nodeclaims"}, y.claim.Name,
+		errors.New("it was changed"))
 	y.open(t)
 	if again, err := y.finder.Round(t.Context()); again != recheck || err != nil {
 		t.Errorf("looks again in %v, %v; want %v", again, err, recheck)

@@ -144,7 +144,8 @@ func (s *subject) otherwiseOrdered(asked constraint.Requirements) (differs strin
 		case !ordered.Has(r.Key) && !r.Set.AllowsAbsent():
 			return fmt.Sprintf("label %s is missing; %s asks for %s", r.Key, s.pool.ID, r.Set), true
 		case ordered.Has(r.Key) && !ordered.Get(r.Key).Intersects(r.Set):
-			return fmt.Sprintf("label %s was to be %s; %s asks for %s", r.Key, ordered.Get(r.Key), s.pool.ID, r.Set), true
+			return fmt.Sprintf("label %s was to be %s; %s asks for %s", r.Key, ordered.Get(r.Key), s.pool.ID,
+				r.Set), true
 		}
 	}
 	return "", true
@@ -182,7 +183,8 @@ func (s *subject) notOffered() (differs string, known bool) {
 	if s.claim.Labels[api.LabelTenancy] == api.TenancyDedicated {
 		as += ", of dedicated tenancy"
 	}
-	return fmt.Sprintf("%s does not offer type %s in %s, %s, any more", s.class.id, kind, s.claim.Labels[api.LabelZone], as), true
+	return fmt.Sprintf("%s does not offer type %s in %s, %s, any more", s.class.id, kind,
+		s.claim.Labels[api.LabelZone], as), true
 }
 
 func (s *subject) classChanged() (differs string, known bool) {
@@ -193,7 +195,8 @@ func (s *subject) classChanged() (differs string, known bool) {
 	if has == s.class.Hash {
 		return "", true
 	}
-	return fmt.Sprintf("%s was changed: the instance was launched from its form %s, which is %s now", s.class.id, has, s.class.Hash), true
+	return fmt.Sprintf("%s was changed: the instance was launched from its form %s, which is %s now", s.class.id, has,
+		s.class.Hash), true
 }
 
 // selected is what the class selects, where that can be compared with the instance. A class
@@ -221,7 +224,8 @@ func (s *subject) otherImage() (differs string, known bool) {
 	case slices.Contains(fit, s.instance.image):
 		return "", true
 	case len(fit) == 0:
-		return fmt.Sprintf("image %s is not selected by %s any more, and no other image for such instances is", s.instance.image, s.class.id), true
+		return fmt.Sprintf("image %s is not selected by %s any more, and no other image for such instances is",
+			s.instance.image, s.class.id), true
 	}
 	return fmt.Sprintf("image is %s; %s selects %s", s.instance.image, s.class.id, strings.Join(fit, ", ")), true
 }
@@ -235,7 +239,8 @@ func (s *subject) otherGroups() (differs string, known bool) {
 	if slices.Equal(s.instance.groups, want) {
 		return "", true
 	}
-	return fmt.Sprintf("security groups are %s; %s selects %s", strings.Join(s.instance.groups, ", "), s.class.id, strings.Join(want, ", ")), true
+	return fmt.Sprintf("security groups are %s; %s selects %s", strings.Join(s.instance.groups, ", "), s.class.id,
+		strings.Join(want, ", ")), true
 }
 
 func (s *subject) otherSubnet() (differs string, known bool) {
@@ -246,7 +251,8 @@ func (s *subject) otherSubnet() (differs string, known bool) {
 	if slices.Contains(selected.Subnets, s.instance.subnet) {
 		return "", true
 	}
-	return fmt.Sprintf("subnet is %s; %s selects %s", s.instance.subnet, s.class.id, strings.Join(selected.Subnets, ", ")), true
+	return fmt.Sprintf("subnet is %s; %s selects %s", s.instance.subnet, s.class.id,
+		strings.Join(selected.Subnets, ", ")), true
 }
 
 // otherReservation checks instances that were launched from a reservation; one that left
@@ -262,7 +268,8 @@ func (s *subject) otherReservation() (differs string, known bool) {
 	case !s.reported.After(s.since.stray):
 		return "", false
 	}
-	return fmt.Sprintf("capacity reservation is %s, which %s selects no more", s.instance.reservedCapacity, s.class.id), true
+	return fmt.Sprintf("capacity reservation is %s, which %s selects no more", s.instance.reservedCapacity,
+		s.class.id), true
 }
 
 // strays reports whether the instance was launched from a reservation, and is in one that
@@ -270,7 +277,8 @@ func (s *subject) otherReservation() (differs string, known bool) {
 // it.
 func (s *subject) strays(selected Selected) bool {
 	launched := s.claim.Labels[api.LabelCapacityType] == api.CapacityTypeReserved
-	return launched && s.instance.reservedCapacity != "" && !slices.Contains(selected.Reservations, s.instance.reservedCapacity)
+	return launched && s.instance.reservedCapacity != "" && !slices.Contains(selected.Reservations,
+		s.instance.reservedCapacity)
 }
 
 // otherPlacement checks the placement group, which an instance never leaves.
@@ -283,5 +291,6 @@ func (s *subject) otherPlacement() (differs string, known bool) {
 	if is == "" && len(wanted) == 0 || slices.Contains(wanted, is) {
 		return "", true
 	}
-	return fmt.Sprintf("placement group is %s; %s selects %s", cmp.Or(is, "none"), s.class.id, cmp.Or(strings.Join(wanted, ", "), "none")), true
+	return fmt.Sprintf("placement group is %s; %s selects %s", cmp.Or(is, "none"), s.class.id,
+		cmp.Or(strings.Join(wanted, ", "), "none")), true
 }

@@ -40,7 +40,8 @@ type known struct {
 }
 
 func (f *Finder) newKnown(ctx context.Context) *known {
-	return &known{ctx: ctx, finder: f, pools: map[cluster.PoolID]*pool{}, classes: map[karpv1.NodeClassReference]*class{}}
+	return &known{ctx: ctx, finder: f, pools: map[cluster.PoolID]*pool{},
+		classes: map[karpv1.NodeClassReference]*class{}}
 }
 
 // pool is nil for one that was not seen.

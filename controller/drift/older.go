@@ -30,13 +30,17 @@ func (f *Finder) lookAtOlder(ctx context.Context, c *karpv1.NodeClaim, s *subjec
 	}
 	switch on := f.OfProvisioners != nil && f.OfProvisioners(); {
 	case !on && node != nil:
-		f.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "DriftDisabled", DedupeFor: ignoredEvery,
-			Message: fmt.Sprintf("metadata.annotations[%s]: %s has no effect while nodes of Provisioners do not drift; turn the feature gate Drift on, or delete the node", api.AnnotationVoluntaryDisruption, api.VoluntaryDrifted)})
+		f.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "DriftDisabled",
+			DedupeFor: ignoredEvery,
+			Message:   fmt.Sprintf("metadata.annotations[%s]: %s has no effect while nodes of Provisioners do not drift; turn the feature gate Drift on, or delete the node", api.AnnotationVoluntaryDisruption, api.VoluntaryDrifted)})
 		return f.conclude(ctx, c, finding{})
 	case !on:
 		return f.conclude(ctx, c, finding{})
 	case node != nil:
-		return f.conclude(ctx, c, finding{reason: karpv1.ReasonVoluntaryDisruption, text: fmt.Sprintf("node %s carries %s: %s", node.Name, api.AnnotationVoluntaryDisruption, api.VoluntaryDrifted)})
+		return f.conclude(ctx, c,
+			finding{reason: karpv1.ReasonVoluntaryDisruption,
+				text: fmt.Sprintf("node %s carries %s: %s", node.Name, api.AnnotationVoluntaryDisruption,
+					api.VoluntaryDrifted)})
 	}
 	return f.conclude(ctx, c, s.judge(ofProvisioners))
 }

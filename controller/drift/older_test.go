@@ -18,7 +18,8 @@ import (
 func TestInstancesOfProvisionersDriftByTheirImage(t *testing.T) {
 	said := func(what string) func(y *yard) {
 		return func(y *yard) {
-			y.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Annotations: map[string]string{api.AnnotationVoluntaryDisruption: what}}}
+			y.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1",
+				Annotations: map[string]string{api.AnnotationVoluntaryDisruption: what}}}
 		}
 	}
 	otherImage := func(y *yard) { y.instances[0].Image = "ami-old" }
@@ -28,19 +29,24 @@ func TestInstancesOfProvisionersDriftByTheirImage(t *testing.T) {
 		verdict string // how it begins; empty: it has not drifted
 		event   string // empty: none
 	}{
-		"nothing differs":                             {true, func(*yard) {}, "", ""},
-		"its image is not selected any more":          {true, otherImage, "AMIDrift: image is ami-old", "Drifted"},
-		"nor is it, but nothing is to drift":          {false, otherImage, "", ""},
-		"it is in another subnet":                     {true, func(y *yard) { y.instances[0].Subnet = "subnet-z" }, "", ""},
-		"it has other security groups":                {true, func(y *yard) { y.instances[0].Groups = []string{"sg-9"} }, "", ""},
-		"its class was edited":                        {true, func(y *yard) { y.class.Hash = "edited" }, "", ""},
-		"the requirements were edited":                {true, func(y *yard) { y.claim.Labels[api.LabelZone] = "z" }, "", ""},
-		"it had drifted, and nothing is to drift now": {false, func(y *yard) { y.drifted(karpv1.ReasonAMIDrift) }, "", ""},
+		"nothing differs":                    {true, func(*yard) {}, "", ""},
+		"its image is not selected any more": {true, otherImage, "AMIDrift: image is ami-old", "Drifted"},
+		"nor is it, but nothing is to drift": {false, otherImage, "", ""},
+		"it is in another subnet": {true, func(y *yard) { y.instances[0].Subnet = "subnet-z" },
+			"", ""},
+		"it has other security groups": {true,
+			func(y *yard) { y.instances[0].Groups = []string{"sg-9"} }, "", ""},
+		"its class was edited": {true, func(y *yard) { y.class.Hash = "edited" }, "", ""},
+		"the requirements were edited": {true, func(y *yard) { y.claim.Labels[api.LabelZone] = "z" },
+			"", ""},
+		"it had drifted, and nothing is to drift now": {false, func(y *yard) { y.drifted(karpv1.ReasonAMIDrift) }, "",
+			""},
 		"its image cannot be compared now": {true, func(y *yard) {
 			y.drifted(karpv1.ReasonAMIDrift)
 			y.instances = []cloud.Instance{}
 		}, "AMIDrift: as before", ""},
-		"a user says so": {true, said(api.VoluntaryDrifted), "VoluntaryDisruption: node node-1 carries karpenter.sh/voluntary-disruption: drifted", "Drifted"},
+		"a user says so": {true, said(api.VoluntaryDrifted),
+			"VoluntaryDisruption: node node-1 carries karpenter.sh/voluntary-disruption: drifted", "Drifted"},
 		"a user says so where nothing is to drift": {false, said(api.VoluntaryDrifted), "", "DriftDisabled"},
 		"the word for old nodes says nothing":      {true, said(api.VoluntaryExpired), "", ""},
 	}
@@ -67,7 +73,8 @@ func TestInstancesOfProvisionersDriftByTheirImage(t *testing.T) {
 			}
 			n := &corev1.Node{}
 			n.Name = y.node.Name
-			if err := y.hand.Get(t.Context(), client.ObjectKeyFromObject(n), n); err != nil || n.Annotations[api.AnnotationVoluntaryDisruption] == "" {
+			if err := y.hand.Get(t.Context(), client.ObjectKeyFromObject(n),
+				n); err != nil || n.Annotations[api.AnnotationVoluntaryDisruption] == "" {
 				t.Errorf("the annotation is gone from the node: %v, %v", n.Annotations, err)
 			}
 		})

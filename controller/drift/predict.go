@@ -30,14 +30,16 @@ func Predict(p Prospect, now time.Time) (reason, text string) {
 	condition.Clear(c, karpv1.ClaimDrifted)
 	s := &subject{
 		claim: c, labels: constraint.NewLabels(c.Labels), stable: true,
-		pool:  &pool{p.Pool, requirements, err == nil},
-		class: &class{Class: p.Class, id: translate.ClassID(c.Spec.NodeClassRef), instanceTypes: instanceTypesOf(p.Offerings)},
+		pool: &pool{p.Pool, requirements, err == nil},
+		class: &class{Class: p.Class, id: translate.ClassID(c.Spec.NodeClassRef),
+			instanceTypes: instanceTypesOf(p.Offerings)},
 	}
 	id := translate.InstanceID(c.Status.ProviderID)
 	if i := slices.IndexFunc(p.Instances, func(m cloud.Instance) bool { return m.ID == id }); i >= 0 {
 		s.instance = instanceOf(p.Instances[i])
 	}
 	s.at, s.reported, s.since = now, now, since{now.Add(-missingFor), now.Add(-missingFor)}
-	found := s.judge(slices.DeleteFunc(slices.Clone(checks), func(c check) bool { return c.reason == karpv1.ReasonDaemonSetUnplaced }))
+	found := s.judge(slices.DeleteFunc(slices.Clone(checks),
+		func(c check) bool { return c.reason == karpv1.ReasonDaemonSetUnplaced }))
 	return found.reason, found.text
 }

@@ -24,7 +24,8 @@ func TestForetell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			y := newYard()
 			tt.change(y)
-			reason, text := Predict(Prospect{y.claim, translate.FromNodePool(y.pool), y.class, &cluster.Catalogue{InstanceTypes: y.instanceTypes}, y.instances}, y.now)
+			reason, text := Predict(Prospect{y.claim, translate.FromNodePool(y.pool), y.class,
+				&cluster.Catalogue{InstanceTypes: y.instanceTypes}, y.instances}, y.now)
 			if reason != tt.want || (text == "") != (reason == "") {
 				t.Errorf("Foretell = %s: %s, want %q", reason, text, tt.want)
 			}

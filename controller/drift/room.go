@@ -41,13 +41,15 @@ func (f *Finder) findLacks(ctx context.Context) (lacks, error) {
 			continue
 		}
 		var pods corev1.PodList
-		if err := f.Store.List(ctx, &pods, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		if err := f.Store.List(ctx, &pods, client.InNamespace(set.Namespace),
+			client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("list pods of DaemonSet %s/%s: %w", set.Namespace, set.Name, err)
 		}
 		for j := range pods.Items {
 			pod := &pods.Items[j]
 			if node := nodeFor(pod); node != "" && metav1.IsControlledBy(pod, set) && noRoom(pod, f.Now()) {
-				out[node] = append(out[node], lack{pod.Namespace + "/" + pod.Name, set.Namespace + "/" + set.Name, set.CreationTimestamp.Time})
+				out[node] = append(out[node],
+					lack{pod.Namespace + "/" + pod.Name, set.Namespace + "/" + set.Name, set.CreationTimestamp.Time})
 			}
 		}
 	}
@@ -94,7 +96,8 @@ func (s *subject) lacksRoom() (differs string, known bool) {
 	}
 	for _, l := range s.lacks[s.claim.Status.NodeName] {
 		if s.claim.CreationTimestamp.Time.Before(l.newAt) {
-			return fmt.Sprintf("no room for pod %s of DaemonSet %s, which asks for it by annotation %s", l.pod, l.of, api.AnnotationMakeRoom), true
+			return fmt.Sprintf("no room for pod %s of DaemonSet %s, which asks for it by annotation %s", l.pod, l.of,
+				api.AnnotationMakeRoom), true
 		}
 	}
 	return "", true

@@ -21,7 +21,8 @@ func agentPod(y *yard, node, says string) *corev1.Pod {
 	p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: "In", Values: []string{node}}}}},
 	}}}
-	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+		Reason:  corev1.PodReasonUnschedulable,
 		Message: says, LastTransitionTime: metav1.NewTime(y.now.Add(-10 * time.Minute))}}
 	return p
 }
@@ -37,19 +38,40 @@ func TestNodesWithoutRoomForADaemonSet(t *testing.T) {
 		"drift with too many pods on them": {func(_ *yard, _ *appsv1.DaemonSet, p *corev1.Pod) {
 			p.Status.Conditions[0].Message = "0/1 nodes are available: 1 Too many pods."
 		}, drifts},
-		"do not where nobody does":           {func(_ *yard, s *appsv1.DaemonSet, _ *corev1.Pod) { s.Annotations = nil }, ""},
-		"do not where it is older than they": {func(_ *yard, s *appsv1.DaemonSet, _ *corev1.Pod) { s.CreationTimestamp.Time = time.Time{} }, ""},
-		"do not because of another node":     {func(y *yard, _ *appsv1.DaemonSet, p *corev1.Pod) { *p = *agentPod(y, "node-2", full) }, ""},
+		"do not where nobody does": {func(_ *yard, s *appsv1.DaemonSet,
+			_ *corev1.Pod) {
+			s.Annotations = nil
+		}, ""},
+		"do not where it is older than they": {func(_ *yard, s *appsv1.DaemonSet,
+			_ *corev1.Pod) {
+			s.CreationTimestamp.Time = time.Time{}
+		}, ""},
+		"do not because of another node": {func(y *yard, _ *appsv1.DaemonSet,
+			p *corev1.Pod) {
+			*p = *agentPod(y, "node-2", full)
+		}, ""},
 		"do not because of other obstacles": {func(_ *yard, _ *appsv1.DaemonSet, p *corev1.Pod) {
 			p.Status.Conditions[0].Message = "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports."
 		}, ""},
 		"do not at once": {func(y *yard, _ *appsv1.DaemonSet, p *corev1.Pod) {
 			p.Status.Conditions[0].LastTransitionTime.Time = y.now.Add(-time.Minute)
 		}, ""},
-		"do not once it runs":                  {func(_ *yard, _ *appsv1.DaemonSet, p *corev1.Pod) { p.Spec.NodeName = "node-1" }, ""},
-		"do not while others make room for it": {func(_ *yard, _ *appsv1.DaemonSet, p *corev1.Pod) { p.Status.NominatedNodeName = "node-1" }, ""},
-		"do not because of others' pods":       {func(_ *yard, _ *appsv1.DaemonSet, p *corev1.Pod) { p.OwnerReferences[0].UID = "other" }, ""},
-		"drift by their image before":          {func(y *yard, _ *appsv1.DaemonSet, _ *corev1.Pod) { y.instances[0].Image = "ami-old" }, "AMIDrift: image is ami-old; EC2NodeClass/default selects ami-new"},
+		"do not once it runs": {func(_ *yard, _ *appsv1.DaemonSet,
+			p *corev1.Pod) {
+			p.Spec.NodeName = "node-1"
+		}, ""},
+		"do not while others make room for it": {func(_ *yard, _ *appsv1.DaemonSet,
+			p *corev1.Pod) {
+			p.Status.NominatedNodeName = "node-1"
+		}, ""},
+		"do not because of others' pods": {func(_ *yard, _ *appsv1.DaemonSet,
+			p *corev1.Pod) {
+			p.OwnerReferences[0].UID = "other"
+		}, ""},
+		"drift by their image before": {func(y *yard, _ *appsv1.DaemonSet,
+			_ *corev1.Pod) {
+			y.instances[0].Image = "ami-old"
+		}, "AMIDrift: image is ami-old; EC2NodeClass/default selects ami-new"},
 		"no longer, once the annotation is off": {func(y *yard, s *appsv1.DaemonSet, _ *corev1.Pod) {
 			y.drifted(karpv1.ReasonDaemonSetUnplaced)
 			s.Annotations = nil
@@ -58,8 +80,9 @@ func TestNodesWithoutRoomForADaemonSet(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			y := newYard()
-			set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "agent", UID: "agents", CreationTimestamp: metav1.NewTime(y.now.Add(-time.Hour)),
-				Annotations: map[string]string{api.AnnotationMakeRoom: "true"}}}
+			set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: "agent", UID: "agents",
+				CreationTimestamp: metav1.NewTime(y.now.Add(-time.Hour)),
+				Annotations:       map[string]string{api.AnnotationMakeRoom: "true"}}}
 			set.Status.NumberUnavailable = 1
 			pod := agentPod(y, "node-1", full)
 			tt.change(y, set, pod)

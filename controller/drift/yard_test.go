@@ -64,11 +64,13 @@ func newYard() *yard {
 		{Key: api.LabelGPUCount, Operator: "DoesNotExist"},
 		{Key: "example.com/rack", Operator: "In", Values: []string{"r1", "r2"}},
 	}
-	y.claim = &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", CreationTimestamp: metav1.NewTime(y.now.Add(-3 * time.Hour)), Labels: map[string]string{
-		api.LabelNodePool: "default", "team": "shop", api.LabelZone: "a", api.LabelInstanceType: "m5.large", api.LabelCapacityType: "on-demand", api.LabelArch: "amd64", api.LabelTenancy: api.TenancyDefault,
-	}}}
+	y.claim = &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1",
+		CreationTimestamp: metav1.NewTime(y.now.Add(-3 * time.Hour)), Labels: map[string]string{
+			api.LabelNodePool: "default", "team": "shop", api.LabelZone: "a", api.LabelInstanceType: "m5.large", api.LabelCapacityType: "on-demand", api.LabelArch: "amd64", api.LabelTenancy: api.TenancyDefault,
+		}}}
 	y.claim.Spec.NodeClassRef, y.claim.Spec.ExpireAfter, y.claim.Spec.Taints = spec.NodeClassRef, spec.ExpireAfter, spec.Taints
-	y.claim.Spec.Requirements = []karpv1.Requirement{{Key: "example.com/rack", Operator: "In", Values: []string{"r1", "r2"}}}
+	y.claim.Spec.Requirements = []karpv1.Requirement{{Key: "example.com/rack", Operator: "In",
+		Values: []string{"r1", "r2"}}}
 	y.claim.Status.ProviderID, y.claim.Status.NodeName = "aws:///a/i-1", "node-1"
 	condition.SetTrue(y.claim, karpv1.ClaimLaunched, y.now.Add(-3*time.Hour))
 	hash := translate.FromNodePool(y.pool)
@@ -80,8 +82,10 @@ func newYard() *yard {
 		Images:  []Image{imageFor("ami-arm", "arm64"), imageFor("ami-new", "amd64")},
 		Subnets: []string{"subnet-a", "subnet-b"}, Groups: []string{"sg-2", "sg-1"},
 	}}
-	y.instanceTypes = []cluster.InstanceType{{Name: "m5.large", Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand}, {Zone: "b", Option: cluster.Spot}}}}
-	y.instances = []cloud.Instance{{ID: "i-1", Image: "ami-new", Subnet: "subnet-a", Groups: []string{"sg-1", "sg-2"}, State: cloud.Running}}
+	y.instanceTypes = []cluster.InstanceType{{Name: "m5.large",
+		Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand}, {Zone: "b", Option: cluster.Spot}}}}
+	y.instances = []cloud.Instance{{ID: "i-1", Image: "ami-new", Subnet: "subnet-a", Groups: []string{"sg-1", "sg-2"},
+		State: cloud.Running}}
 	return y
 }
 
@@ -92,7 +96,8 @@ func (y *yard) reserved(id string) {
 }
 
 func imageFor(id, arch string) Image {
-	return Image{id, constraint.NewRequirements(constraint.Requirement{Key: api.LabelArch, Set: constraint.Values(arch)})}
+	return Image{id,
+		constraint.NewRequirements(constraint.Requirement{Key: api.LabelArch, Set: constraint.Values(arch)})}
 }
 
 // drifted puts the condition on the claim, as found an hour ago.
@@ -153,7 +158,8 @@ func (y *yard) open(t *testing.T) {
 		}
 		return nil, nil
 	})
-	y.finder = &Finder{Store: beside{counted, y}, Pools: y, Classes: y, Instances: y, Events: y, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return y.now }}
+	y.finder = &Finder{Store: beside{counted, y}, Pools: y, Classes: y, Instances: y, Events: y,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return y.now }}
 }
 
 // beside is a client that lists DaemonSets and pods of the yard.

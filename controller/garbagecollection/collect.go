@@ -55,10 +55,11 @@ type Collector struct {
 	Shifted   func(zoneID string) bool // reports zones that work is shifted away from; nil: of none
 
 	Events    publisher
-	Namespace string                                  // where this process runs, and ConfigMap daemok-orphans is heard; empty: nowhere
-	Again     func()                                  // called when the breaker begins to hold, or holds no more; may be nil
-	Going     func(ctx context.Context) (bool, error) // whether the definition of NodeClaims is being deleted; nil: it is not
-	Wake      chan struct{}                           // has the next round come at once; nil: it comes in its time
+	Namespace string // where this process runs, and ConfigMap daemok-orphans is heard; empty: nowhere
+	Again     func() // called when the breaker begins to hold, or holds no more; may be nil
+	Going     func(ctx context.Context) (bool,
+		error) // whether the definition of NodeClaims is being deleted; nil: it is not
+	Wake chan struct{} // has the next round come at once; nil: it comes in its time
 
 	mu       sync.Mutex
 	untagged map[string]bool // instances that were warned of, by ID
@@ -153,7 +154,8 @@ func (c *Collector) live(ctx context.Context) (all []karpv1.NodeClaim, err error
 
 // instancesWithoutClaim are those that no claim has nor waits for, as
 // the claims were at some moment after they were asked for.
-func instancesWithoutClaim(asked time.Time, instances []cloud.Instance, claims []karpv1.NodeClaim, nodes map[string]*corev1.Node) (orphans []orphan) {
+func instancesWithoutClaim(asked time.Time, instances []cloud.Instance, claims []karpv1.NodeClaim,
+	nodes map[string]*corev1.Node) (orphans []orphan) {
 	claimed, batches := map[string]bool{}, map[string]bool{}
 	for i := range claims {
 		claimed[claims[i].Status.ProviderID], claimed[claims[i].Annotations[api.AnnotationAdopt]] = true, true
@@ -173,7 +175,8 @@ func instancesWithoutClaim(asked time.Time, instances []cloud.Instance, claims [
 
 // claimsWithoutInstance are those whose instance is ending, or not listed, where their node does not say
 // otherwise.
-func (c *Collector) claimsWithoutInstance(claims []karpv1.NodeClaim, instances []cloud.Instance, nodes map[string]*corev1.Node) (unfound []*karpv1.NodeClaim, ending map[types.UID]bool) {
+func (c *Collector) claimsWithoutInstance(claims []karpv1.NodeClaim, instances []cloud.Instance,
+	nodes map[string]*corev1.Node) (unfound []*karpv1.NodeClaim, ending map[types.UID]bool) {
 	state := map[string]cloud.State{}
 	for _, m := range instances {
 		state[m.ProviderID] = m.State
@@ -204,7 +207,8 @@ func (c *Collector) letGo(ctx context.Context, seen sight) error {
 			c.missing[claim.UID] = true
 			continue
 		}
-		c.Log.Info("deleting a nodeclaim whose instance is gone", "claim", claim.Name, "providerID", claim.Status.ProviderID)
+		c.Log.Info("deleting a nodeclaim whose instance is gone", "claim", claim.Name, "providerID",
+			claim.Status.ProviderID)
 		if err := c.Store.Delete(ctx, claim, client.Preconditions{UID: &claim.UID}); client.IgnoreNotFound(err) != nil {
 			if !found {
 				c.missing[claim.UID] = true

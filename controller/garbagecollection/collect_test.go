@@ -121,7 +121,8 @@ func (p *place) instance(id string, ago time.Duration, change ...func(*cloud.Ins
 // claim is in the cluster, with the instance of that ID; "" is none yet.
 func (p *place) claim(name, id string, change ...func(*karpv1.NodeClaim)) {
 	p.t.Helper()
-	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}}}
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(),
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}}}
 	if id != "" {
 		c.Status.ProviderID = "aws:///a/" + id
 	}
@@ -267,7 +268,8 @@ func TestOrphanInstances(t *testing.T) {
 		}, "c-1"},
 		"one that a claim is to take over stays": {func(p *place) {
 			p.instance("i-1", time.Hour)
-			p.claim("c-1", "", func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.AnnotationAdopt: "aws:///a/i-1"} })
+			p.claim("c-1", "",
+				func(c *karpv1.NodeClaim) { c.Annotations = map[string]string{api.AnnotationAdopt: "aws:///a/i-1"} })
 		}, "c-1"},
 		"one whose claim is on its way out is left to it": {func(p *place) {
 			p.instance("i-1", time.Hour)
@@ -367,7 +369,8 @@ func TestAClaimStaysWhenOneLookDoesNotFindItsInstance(t *testing.T) {
 	}{{nil, "c-1", EveryNew}, {all, "c-1", EveryUsed}, {nil, "c-1", EveryNew}, {nil, "", EveryUsed}} {
 		p.yard.list = step.list
 		if after := p.look(); p.left() != step.left || after != step.after {
-			t.Fatalf("with machines %v listed: %q is left and the next look comes after %v, want %q and %v", step.list, p.left(), after, step.left, step.after)
+			t.Fatalf("with machines %v listed: %q is left and the next look comes after %v, want %q and %v",
+				step.list, p.left(), after, step.left, step.after)
 		}
 	}
 }
@@ -507,7 +510,8 @@ func TestAClaimIsDeletedByWhatTheAPIServerHas(t *testing.T) {
 	p.instance("i-1", time.Hour, func(m *cloud.Instance) { m.State = cloud.ShuttingDown })
 	p.api = errors.New("connection refused")
 	if _, err := p.c.Round(t.Context()); !errors.Is(err, p.api) || p.left() != "c-1" {
-		t.Errorf("the round ended with %v and left %q, want the claim while the API server does not answer", err, p.left())
+		t.Errorf("the round ended with %v and left %q, want the claim while the API server does not answer", err,
+			p.left())
 	}
 	p.api = nil
 	if p.look(); p.left() != "" {
@@ -550,7 +554,8 @@ func TestOneStuckInstanceHoldsUpNoOther(t *testing.T) {
 		t.Errorf("left and given back: %q, want the other machine and the claim gone", got)
 	}
 	const counted = "karpenter_cloudprovider_instance_termination_failures_total"
-	if got, err := scraped.Lines(p.metrics, counted); err != nil || !slices.Equal(got, []string{counted + " zone=us-east-1a zone_id=use1-az1 2"}) {
+	if got, err := scraped.Lines(p.metrics, counted); err != nil || !slices.Equal(got,
+		[]string{counted + " zone=us-east-1a zone_id=use1-az1 2"}) {
 		t.Errorf("counted %q, %v; want the machine that stays, once a round", got, err)
 	}
 	p.yard.stuck = ""

@@ -52,7 +52,8 @@ func (c *Collector) launched(ctx context.Context) (n int, err error) {
 // sayGoing says on a claim that it is held, and now and then in the log how many are.
 func (c *Collector) sayGoing(claim *karpv1.NodeClaim, n int) {
 	text := goingText(c.Namespace, n)
-	c.Events.Publish(observe.Event{About: claim, Key: "NodeClaim/" + claim.Name, Warning: true, Reason: "DefinitionDeleted", Message: text, Topic: "definition", DedupeFor: sayAgain})
+	c.Events.Publish(observe.Event{About: claim, Key: "NodeClaim/" + claim.Name, Warning: true,
+		Reason: "DefinitionDeleted", Message: text, Topic: "definition", DedupeFor: sayAgain})
 	if c.timeToSay(c.Now()) {
 		c.Log.Error("NodeClaims are held whose definition is being deleted", "claims", n, "message", text)
 	}

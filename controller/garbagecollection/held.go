@@ -68,7 +68,8 @@ func (c *Collector) unconfirmed(ctx context.Context, instances int) (bool, error
 		return true, nil
 	}
 	if err != nil {
-		return true, fmt.Errorf("read ConfigMap %s, which says how many instances without NodeClaim may go: %w", api.ConfigMapOrphans, err)
+		return true, fmt.Errorf("read ConfigMap %s, which says how many instances without NodeClaim may go: %w",
+			api.ConfigMapOrphans, err)
 	}
 	text := strings.TrimSpace(confirmed.Data[api.OrphansTerminate])
 	n, err := strconv.Atoi(text)
@@ -187,13 +188,15 @@ func (c *Collector) recordHeld(standing []orphan, of int) {
 	c.held.pools, c.held.any = pools, len(standing) > 0
 	c.held.mu.Unlock()
 	if len(standing) > 0 && c.timeToSay(now) {
-		c.Log.Error("instances without NodeClaim are held", "orphans", len(standing), "instances", of, "first", ids, "message", text)
+		c.Log.Error("instances without NodeClaim are held", "orphans", len(standing), "instances", of, "first", ids,
+			"message", text)
 	}
 }
 
 // sayOf says on a node that it is held.
 func (c *Collector) sayOf(node *corev1.Node, text string) {
-	c.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "OrphanHeld", Message: text, Topic: "orphans", DedupeFor: sayAgain})
+	c.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "OrphanHeld",
+		Message: text, Topic: "orphans", DedupeFor: sayAgain})
 }
 
 // heldText says what is held, and the ways out.

@@ -131,17 +131,21 @@ func (c *Collector) drain(ctx context.Context, o orphan) error {
 	c.warnOfUntagged(o)
 	node := o.node.DeepCopy()
 	if controllerutil.AddFinalizer(node, api.FinalizerTermination) {
-		if err := c.Store.Patch(ctx, node, client.MergeFromWithOptions(o.node, client.MergeFromWithOptimisticLock{})); err != nil {
+		if err := c.Store.Patch(ctx, node,
+			client.MergeFromWithOptions(o.node, client.MergeFromWithOptimisticLock{})); err != nil {
 			return fmt.Errorf("have node %s of orphan %s drained: %w", node.Name, o.ID, err)
 		}
 	}
-	c.Log.Info("draining a node without nodeclaim", "node", node.Name, "instance", o.ID, "type", o.Kind, "zone", o.Zone, "ready", translate.IsReady(node))
+	c.Log.Info("draining a node without nodeclaim", "node", node.Name, "instance", o.ID, "type", o.Kind, "zone",
+		o.Zone, "ready", translate.IsReady(node))
 	return c.deleteNode(ctx, node, o.ID)
 }
 
 // deleteNode deletes the node that was seen, not one that has its name by now.
 func (c *Collector) deleteNode(ctx context.Context, node *corev1.Node, id string) error {
-	if err := c.Store.Delete(ctx, node, client.Preconditions{UID: &node.UID, ResourceVersion: &node.ResourceVersion}); client.IgnoreNotFound(err) != nil {
+	if err := c.Store.Delete(ctx, node,
+		client.Preconditions{UID: &node.UID,
+			ResourceVersion: &node.ResourceVersion}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete node %s of orphan %s: %w", node.Name, id, err)
 	}
 	return nil

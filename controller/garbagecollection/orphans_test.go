@@ -40,7 +40,8 @@ func (p *place) drained() (nodes, ended int) {
 }
 
 func (p *place) confirm(n string) {
-	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "daemok-orphans"}, Data: map[string]string{"terminate": n}})
+	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "daemok-orphans"},
+		Data: map[string]string{"terminate": n}})
 }
 
 // Claims that are lost all at once, as with an etcd restored from a backup or by a script
@@ -60,7 +61,8 @@ func TestInstancesWhoseClaimsAreLostAtOnceAreHeld(t *testing.T) {
 		"few of many, and yet more than a few": {6, 100, "", 0, ""},
 		"that many may go":                     {6, 6, "6", 6, ""},
 		"fewer may go":                         {6, 6, "5", 0, ""},
-		"it is not said how many may go":       {6, 6, "yes", 0, `data.terminate is "yes"; write how many instances without NodeClaim may go, such as 6`},
+		"it is not said how many may go": {6, 6, "yes", 0,
+			`data.terminate is "yes"; write how many instances without NodeClaim may go, such as 6`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +77,8 @@ func TestInstancesWhoseClaimsAreLostAtOnceAreHeld(t *testing.T) {
 				}
 			}
 			if nodes, ended := p.drained(); nodes != tt.drained || ended > 0 {
-				t.Errorf("%d nodes are drained, and %d instances were terminated without a drain; want %d and none", nodes, ended, tt.drained)
+				t.Errorf("%d nodes are drained, and %d instances were terminated without a drain; want %d and none",
+					nodes, ended, tt.drained)
 			}
 			held := tt.lost
 			if tt.drained > 0 {
@@ -83,12 +86,14 @@ func TestInstancesWhoseClaimsAreLostAtOnceAreHeld(t *testing.T) {
 			}
 			said := slices.ContainsFunc(p.heard.events, func(e observe.Event) bool {
 				return e.Warning && e.Reason == "OrphanHeld" && strings.Contains(e.Message, "daemok adopt --yes") &&
-					strings.Contains(e.Message, fmt.Sprintf("kubectl -n kube-system create configmap daemok-orphans --from-literal=terminate=%d", tt.lost))
+					strings.Contains(e.Message,
+						fmt.Sprintf("kubectl -n kube-system create configmap daemok-orphans --from-literal=terminate=%d", tt.lost))
 			})
 			if said != (held > 0) {
 				t.Errorf("said %+v; held are %d", p.heard.events, held)
 			}
-			if got, err := scraped.Lines(p.metrics, "daemok_orphans_held"); err != nil || !slices.Equal(got, []string{fmt.Sprintf("daemok_orphans_held %d", held)}) {
+			if got, err := scraped.Lines(p.metrics, "daemok_orphans_held"); err != nil || !slices.Equal(got,
+				[]string{fmt.Sprintf("daemok_orphans_held %d", held)}) {
 				t.Errorf("measured %q, %v; want %d", got, err, held)
 			}
 		})
@@ -108,7 +113,8 @@ func TestInstancesWhoseClaimsAreLostOneByOneAreHeld(t *testing.T) {
 		p.look()
 	}
 	if nodes, ended := p.drained(); nodes != orphansMax || ended > 0 {
-		t.Errorf("%d nodes are drained, and %d instances were terminated without a drain; want %d and none", nodes, ended, orphansMax)
+		t.Errorf("%d nodes are drained, and %d instances were terminated without a drain; want %d and none", nodes,
+			ended, orphansMax)
 	}
 }
 
@@ -131,7 +137,8 @@ func TestInstancesWhoseNodesHaveNotRegisteredAreNotHeld(t *testing.T) {
 	p.look()
 	p.look()
 	if nodes, ended := p.drained(); nodes+ended != 8 || len(p.heard.events) > 0 {
-		t.Errorf("%d nodes are drained and %d instances were terminated, and said was %+v; want all to go", nodes, ended, p.heard.events)
+		t.Errorf("%d nodes are drained and %d instances were terminated, and said was %+v; want all to go", nodes,
+			ended, p.heard.events)
 	}
 }
 
@@ -172,9 +179,11 @@ func TestDrainsOfNodesWhoseClaimsAreLostAtOnceAreHeld(t *testing.T) {
 				t.Fatal(err)
 			}
 			held, err := p.c.HoldsDrain(t.Context(), node)
-			said := slices.ContainsFunc(p.heard.events, func(e observe.Event) bool { return e.Key == "Node/"+node.Name && e.Reason == "OrphanHeld" })
+			said := slices.ContainsFunc(p.heard.events,
+				func(e observe.Event) bool { return e.Key == "Node/"+node.Name && e.Reason == "OrphanHeld" })
 			if err != nil || held != tt.held || said != tt.held || p.c.Holds() != tt.held {
-				t.Errorf("its drain is held: %v (%v), as is remembered: %v, said on it: %v; want %v", held, err, p.c.Holds(), said, tt.held)
+				t.Errorf("its drain is held: %v (%v), as is remembered: %v, said on it: %v; want %v", held, err,
+					p.c.Holds(), said, tt.held)
 			}
 			p.look()
 			if pools := p.c.Held(); (len(pools) > 0) != tt.held {
@@ -190,11 +199,13 @@ func TestAnOrphanWithoutTheUIDOfTheClusterIsWarnedOf(t *testing.T) {
 	var log strings.Builder
 	p := newPlace(t)
 	p.c.Log = slog.New(slog.NewTextHandler(&log, nil))
-	p.instance("i-1", time.Minute, func(m *cloud.Instance) { m.Tags = map[string]string{"daemok.sh/cluster-uid": "uid-1"} })
+	p.instance("i-1", time.Minute,
+		func(m *cloud.Instance) { m.Tags = map[string]string{"daemok.sh/cluster-uid": "uid-1"} })
 	p.instance("i-2", time.Minute)
 	p.look()
 	p.look()
-	if got := strings.Count(log.String(), "level=WARN"); got != 1 || !strings.Contains(log.String(), "instance=i-2 tag=daemok.sh/cluster-uid") {
+	if got := strings.Count(log.String(), "level=WARN"); got != 1 || !strings.Contains(log.String(),
+		"instance=i-2 tag=daemok.sh/cluster-uid") {
 		t.Errorf("%d warnings in\n%s", got, log.String())
 	}
 }

@@ -100,7 +100,8 @@ func (a *Adoptions) find(ctx context.Context, c *karpv1.NodeClaim) (found adopte
 	case err != nil:
 		return found, "", fmt.Errorf("describe instance %s, which claim %s is to adopt: %w", id, c.Name, err)
 	case found.instance.ProviderID != providerID:
-		return found, fmt.Sprintf("annotation %s is %q, and the instance's provider ID is %q", api.AnnotationAdopt, providerID, found.instance.ProviderID), nil
+		return found, fmt.Sprintf("annotation %s is %q, and the instance's provider ID is %q", api.AnnotationAdopt,
+			providerID, found.instance.ProviderID), nil
 	}
 	return a.ofClass(ctx, c, found)
 }
@@ -168,11 +169,14 @@ func (a *Adoptions) decline(ctx context.Context, c *karpv1.NodeClaim, why string
 		return nil
 	}
 	condition.Begin(c, a.Now())
-	if err := a.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := a.Store.Status().Patch(ctx, c,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write to claim %s why it does not adopt its instance: %w", c.Name, err)
 	}
-	a.Log.Warn("cannot adopt an instance", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", c.Annotations[api.AnnotationAdopt], "why", why)
-	a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: karpv1.ReasonNotAdopted, Message: why})
+	a.Log.Warn("cannot adopt an instance", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance",
+		c.Annotations[api.AnnotationAdopt], "why", why)
+	a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true,
+		Reason: karpv1.ReasonNotAdopted, Message: why})
 	return nil
 }
 
@@ -189,7 +193,8 @@ func (a *Adoptions) write(ctx context.Context, c *karpv1.NodeClaim, found adopte
 		c.Annotations = map[string]string{}
 	}
 	maps.Copy(c.Annotations, found.class.Annotations)
-	if err := a.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := a.Store.Patch(ctx, c,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write labels of instance %s to claim %s: %w", m.ID, c.Name, err)
 	}
 	before = c.DeepCopy()
@@ -197,10 +202,12 @@ func (a *Adoptions) write(ctx context.Context, c *karpv1.NodeClaim, found adopte
 	c.Status.Capacity, c.Status.Allocatable = found.node.Status.Capacity.DeepCopy(), found.node.Status.Allocatable.DeepCopy()
 	condition.SetTrue(c, karpv1.ClaimLaunched, a.Now())
 	condition.Begin(c, a.Now())
-	if err := a.Store.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := a.Store.Status().Patch(ctx, c,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write instance %s to claim %s: %w", m.ID, c.Name, err)
 	}
-	a.Log.Info("adopted an instance", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", m.ID, "node", found.node.Name, "type", m.Kind,
+	a.Log.Info("adopted an instance", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "instance", m.ID,
+		"node", found.node.Name, "type", m.Kind,
 		"zone", m.Zone, "capacityType", string(m.Option))
 	a.Events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Reason: "Adopted",
 		Message: fmt.Sprintf("adopted instance %s of node %s", m.ID, found.node.Name)})
@@ -280,7 +287,8 @@ func release(ctx context.Context, store client.Client, log *slog.Logger, c *karp
 	}
 	from.Annotations[api.AnnotationAdoptedBy] = c.Name
 	controllerutil.RemoveFinalizer(from, api.FinalizerTermination)
-	if err := store.Patch(ctx, from, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := store.Patch(ctx, from,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("release claim %s, whose instance claim %s has: %w", name, c.Name, err))
 	}
 	if err := store.Delete(ctx, from, client.Preconditions{UID: &from.UID}); client.IgnoreNotFound(err) != nil {

@@ -37,7 +37,8 @@ func (k consistency) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 	}
 	text := fmt.Sprintf("node %s has less than it was launched to have: %s", node.Name, strings.Join(lacks, ", "))
 	if condition.SetFalse(c, karpv1.ClaimConsistentStateFound, karpv1.ReasonConsistencyCheckFailed, text, k.now()) {
-		k.events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: "FailedConsistencyCheck", Message: text})
+		k.events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true,
+			Reason: "FailedConsistencyCheck", Message: text})
 	}
 }
 

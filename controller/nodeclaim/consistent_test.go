@@ -17,15 +17,17 @@ import (
 
 func TestANodeHasWhatItWasLaunchedToHave(t *testing.T) {
 	amounts := func(cpu, memory, gpu string) corev1.ResourceList {
-		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory), "nvidia.com/gpu": resource.MustParse(gpu)}
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu),
+			corev1.ResourceMemory: resource.MustParse(memory), "nvidia.com/gpu": resource.MustParse(gpu)}
 	}
 	tests := map[string]struct {
 		node corev1.ResourceList
 		says string
 	}{
-		"SC-254 all of it":                               {amounts("4", "16Gi", "1"), ""},
-		"SC-254 nearly all: nine tenths are enough":      {amounts("4", "14746Mi", "1"), ""},
-		"SC-254 clearly less":                            {amounts("4", "14Gi", "1"), "node n has less than it was launched to have: memory 14Gi of 16Gi"},
+		"SC-254 all of it":                          {amounts("4", "16Gi", "1"), ""},
+		"SC-254 nearly all: nine tenths are enough": {amounts("4", "14746Mi", "1"), ""},
+		"SC-254 clearly less": {amounts("4", "14Gi", "1"),
+			"node n has less than it was launched to have: memory 14Gi of 16Gi"},
 		"SC-254 nothing at all of something":             {corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("16Gi")}, "node n has less than it was launched to have: cpu 2 of 4, nvidia.com/gpu 0 of 1"},
 		"SC-254 more than it was bought to have is fine": {amounts("8", "32Gi", "2"), ""},
 	}
@@ -38,7 +40,9 @@ func TestANodeHasWhatItWasLaunchedToHave(t *testing.T) {
 			c.Status.Capacity["example.com/unasked"] = resource.MustParse("3")
 			c.Spec.Resources.Requests = amounts("1", "1Gi", "1")
 			for range 2 { // what was said is not said again
-				k.compare(c, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{Capacity: tt.node}})
+				k.compare(c,
+					&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"},
+						Status: corev1.NodeStatus{Capacity: tt.node}})
 			}
 			is := condition.Get(c, karpv1.ClaimConsistentStateFound)
 			if is.Message != tt.says || (is.Status == metav1.ConditionTrue) != (tt.says == "") || (len(*events) == 1) != (tt.says != "") {
@@ -71,8 +75,10 @@ func TestMemoryThatPodsDoNotGetIsNotThere(t *testing.T) {
 // A node with less for pods than those ask for that it was launched for says so.
 func TestNodesThatAreTooSmallForTheirPodsSaySo(t *testing.T) {
 	c := &karpv1.NodeClaim{}
-	c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("6600Mi"), corev1.ResourceCPU: resource.MustParse("1")}
-	forPods := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("5879Mi"), corev1.ResourceCPU: resource.MustParse("1")}
+	c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("6600Mi"),
+		corev1.ResourceCPU: resource.MustParse("1")}
+	forPods := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("5879Mi"),
+		corev1.ResourceCPU: resource.MustParse("1")}
 	if got, want := fmt.Sprint(tooFew(c, forPods)), "[memory 5879Mi for pods that ask for 6600Mi]"; got != want {
 		t.Errorf("says %s, want %s", got, want)
 	}
@@ -94,8 +100,12 @@ func TestWhatInstancesHaveIsReported(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			k := consistency{memory: func(kind, image string, memory quantity.Bytes) { got = kind + " " + image + " " + memory.String() }}
-			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: map[string]string{api.LabelInstanceType: "m5.large"}}}
+			k := consistency{memory: func(kind, image string,
+				memory quantity.Bytes) {
+				got = kind + " " + image + " " + memory.String()
+			}}
+			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c",
+				Labels: map[string]string{api.LabelInstanceType: "m5.large"}}}
 			c.Status.ImageID = "ami-1"
 			k.weigh(c, &corev1.Node{Status: corev1.NodeStatus{
 				Capacity:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("7Gi")},

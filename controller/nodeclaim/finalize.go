@@ -151,7 +151,8 @@ func (f finalizer) setDeadline(ctx context.Context, c *karpv1.NodeClaim) error {
 		c.Annotations = map[string]string{}
 	}
 	c.Annotations[api.AnnotationTerminationTimestamp] = c.DeletionTimestamp.Add(grace).UTC().Format(time.RFC3339)
-	if err := f.store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := f.store.Patch(ctx, c,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write drain deadline on claim %s: %w", c.Name, err)
 	}
 	return nil
@@ -171,7 +172,8 @@ func (f finalizer) deleteNodes(ctx context.Context, c *karpv1.NodeClaim, nodes [
 			continue
 		}
 		// Host names come again with their addresses: not the node that has the name by now.
-		if err := f.store.Delete(ctx, &nodes[i], client.Preconditions{UID: &nodes[i].UID}); client.IgnoreNotFound(err) != nil {
+		if err := f.store.Delete(ctx, &nodes[i],
+			client.Preconditions{UID: &nodes[i].UID}); client.IgnoreNotFound(err) != nil {
 			return 0, fmt.Errorf("delete node %s of claim %s: %w", nodes[i].Name, c.Name, err)
 		}
 	}
@@ -182,7 +184,8 @@ func (f finalizer) deleteNodes(ctx context.Context, c *karpv1.NodeClaim, nodes [
 // terminated: a watch that is late, as after a change of leaders, may not have shown the node, or
 // not that it takes pods by now. A look costs one read of a node whose name is known, and else a
 // list of the pool's registered nodes of the claim's instance type and zone.
-func (f finalizer) deleteUnseenNodes(ctx context.Context, c *karpv1.NodeClaim, seen []corev1.Node) (left int, err error) {
+func (f finalizer) deleteUnseenNodes(ctx context.Context, c *karpv1.NodeClaim, seen []corev1.Node) (left int,
+	err error) {
 	if condition.IsTrue(c, karpv1.ClaimInstanceTerminating) {
 		return 0, nil
 	}
@@ -224,7 +227,8 @@ func (f finalizer) liveNodesOf(ctx context.Context, c *karpv1.NodeClaim, seen []
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(list.Items, func(n corev1.Node) bool { return n.Spec.ProviderID != c.Status.ProviderID }), nil
+	return slices.DeleteFunc(list.Items,
+		func(n corev1.Node) bool { return n.Spec.ProviderID != c.Status.ProviderID }), nil
 }
 
 // giveBack ends the instance, once, and from then on reports whether it is gone.
@@ -283,12 +287,15 @@ func (f finalizer) stateOf(ctx context.Context, c *karpv1.NodeClaim) (cloud.Stat
 func (f finalizer) forget(ctx context.Context, c *karpv1.NodeClaim) error {
 	before := c.DeepCopy()
 	controllerutil.RemoveFinalizer(c, api.FinalizerTermination)
-	if err := f.store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+	if err := f.store.Patch(ctx, c,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove finalizer of claim %s: %w", c.Name, err)
 	}
-	f.log.Info("deleted nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "node", c.Status.NodeName, "instance", c.Status.ProviderID)
+	f.log.Info("deleted nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "node",
+		c.Status.NodeName, "instance", c.Status.ProviderID)
 	if c.Status.ProviderID != "" {
-		f.metrics.ClaimsTerminated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType], c.Labels[api.LabelZone]).Inc()
+		f.metrics.ClaimsTerminated.WithLabelValues(translate.PoolCalled(c.Labels), c.Labels[api.LabelCapacityType],
+			c.Labels[api.LabelZone]).Inc()
 	}
 	return nil
 }

@@ -74,7 +74,8 @@ func deleted(t *testing.T, instances cloud.Instances) *Reconciler {
 		}
 	}
 	hand := store.New(s, time.Now).Connect(nil)
-	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "a", Finalizers: []string{api.FinalizerTermination}}}
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(),
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Finalizers: []string{api.FinalizerTermination}}}
 	c.Status.ProviderID = "aws:///a/i-1"
 	if err := hand.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -82,7 +83,8 @@ func deleted(t *testing.T, instances cloud.Instances) *Reconciler {
 	if err := hand.Delete(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	return &Reconciler{Store: hand, Live: hand, Instances: instances, Now: time.Now, Log: unheard, Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
+	return &Reconciler{Store: hand, Live: hand, Instances: instances, Now: time.Now, Log: unheard,
+		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 
 // TestAnEndingInstanceIsLookedAtSoonAndThenSeldom counts what it costs to give
@@ -108,14 +110,16 @@ func TestAnEndingInstanceIsLookedAtSoonAndThenSeldom(t *testing.T) {
 				e := &ending{after: tt.after, ignore: tt.ignore}
 				r := deleted(t, e)
 				time.Sleep(visibleAfter) // since its launch
-				for began := time.Now(); r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, &karpv1.NodeClaim{}) == nil; {
+				for began := time.Now(); r.Store.Get(t.Context(), client.ObjectKey{Name: "a"},
+					&karpv1.NodeClaim{}) == nil; {
 					wait, err := r.Reconcile(t.Context(), "a")
 					if err != nil || time.Since(began) > time.Hour {
 						t.Fatalf("after %v: %v", time.Since(began), err)
 					}
 					time.Sleep(wait) // virtual time
 				}
-				got := fmt.Sprintf("given back %d times, looked at %d times, noticed after %v", e.ends, e.looks, time.Since(e.endsAt))
+				got := fmt.Sprintf("given back %d times, looked at %d times, noticed after %v", e.ends, e.looks,
+					time.Since(e.endsAt))
 				if e.ends != tt.ends || e.looks > tt.looksMax || time.Since(e.endsAt) > tt.lateMax {
 					t.Errorf("%s; want %d, at most %d and %v", got, tt.ends, tt.looksMax, tt.lateMax)
 				}
@@ -207,8 +211,9 @@ func TestANodeThatTakesPodsIsDrainedWhateverTheClaimSays(t *testing.T) {
 				c.Status.NodeName = "n"
 			}
 			node := &corev1.Node{
-				ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: tt.is, Labels: map[string]string{api.LabelRegistered: "true"}},
-				Spec:       corev1.NodeSpec{ProviderID: c.Status.ProviderID},
+				ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: tt.is,
+					Labels: map[string]string{api.LabelRegistered: "true"}},
+				Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID},
 			}
 			if err := r.Store.Create(t.Context(), node); err != nil {
 				t.Fatal(err)
@@ -226,7 +231,8 @@ func TestANodeThatTakesPodsIsDrainedWhateverTheClaimSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			if leaves := node.DeletionTimestamp != nil; leaves != tt.drained || (instance.ends == 0) != tt.drained {
-				t.Errorf("the node leaves: %v, the instance was terminated %d times; want it drained first: %v", leaves, instance.ends, tt.drained)
+				t.Errorf("the node leaves: %v, the instance was terminated %d times; want it drained first: %v",
+					leaves, instance.ends, tt.drained)
 			}
 		})
 	}
@@ -241,7 +247,8 @@ func TestANodeThatHasTheNameByNowStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	condition.SetTrue(c, karpv1.ClaimRegistered, time.Now())
-	was := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "ip-10-0-0-1"}, Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID}}
+	was := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "ip-10-0-0-1"},
+		Spec: corev1.NodeSpec{ProviderID: c.Status.ProviderID}}
 	is := was.DeepCopy()
 	is.Spec.ProviderID = "aws:///a/i-2"
 	if err := r.Store.Create(t.Context(), is); err != nil {
@@ -282,7 +289,8 @@ func TestAInstanceThatCannotBeGivenBackIsCounted(t *testing.T) {
 		}
 	}
 	const counted = "karpenter_cloudprovider_instance_termination_failures_total"
-	if got, err := scraped.Lines(registry, counted); err != nil || len(got) != 1 || got[0] != counted+" zone=us-east-1a zone_id=use1-az1 2" {
+	if got, err := scraped.Lines(registry,
+		counted); err != nil || len(got) != 1 || got[0] != counted+" zone=us-east-1a zone_id=use1-az1 2" {
 		t.Errorf("counted %q, %v; want two of the zone", got, err)
 	}
 }
@@ -309,12 +317,15 @@ func TestAClaimWithoutAInstanceGoesAtOnce(t *testing.T) {
 func TestAInstanceThatIsTakenOverStays(t *testing.T) {
 	e := &ending{}
 	r := deleted(t, e)
-	replacement := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "b", Annotations: map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationAdoptFrom: "a"}}}
+	replacement := &karpv1.NodeClaim{Spec: store.ClaimSpec(),
+		ObjectMeta: metav1.ObjectMeta{Name: "b",
+			Annotations: map[string]string{api.AnnotationAdopt: "aws:///a/i-1", api.AnnotationAdoptFrom: "a"}}}
 	replacement.Status.ProviderID = "aws:///a/i-1"
 	if err := r.Store.Create(t.Context(), replacement); err != nil {
 		t.Fatal(err)
 	}
-	if wait, err := r.Reconcile(t.Context(), "a"); err != nil || wait == 0 || r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, &karpv1.NodeClaim{}) != nil {
+	if wait, err := r.Reconcile(t.Context(), "a"); err != nil || wait == 0 || r.Store.Get(t.Context(),
+		client.ObjectKey{Name: "a"}, &karpv1.NodeClaim{}) != nil {
 		t.Errorf("before the node is the heir's it waits %v, %v", wait, err)
 	}
 	before := replacement.DeepCopy()
@@ -325,7 +336,8 @@ func TestAInstanceThatIsTakenOverStays(t *testing.T) {
 	if _, err := r.Reconcile(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}
-	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, &karpv1.NodeClaim{}); !apierrors.IsNotFound(err) || e.ends > 0 {
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"},
+		&karpv1.NodeClaim{}); !apierrors.IsNotFound(err) || e.ends > 0 {
 		t.Errorf("the claim is there (%v), and the machine was given back %d times", err, e.ends)
 	}
 }
@@ -346,8 +358,10 @@ func TestADeadlineThatWasSetMeanwhileStays(t *testing.T) {
 	if err := r.finalizer().setDeadline(t.Context(), seen); !apierrors.IsConflict(err) {
 		t.Errorf("setDeadline = %v, want that the claim is another by now", err)
 	}
-	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"}, now); err != nil || now.Annotations[api.AnnotationTerminationTimestamp] != "2026-01-01T00:00:00Z" {
-		t.Errorf("the drain must be over at %s, %v; want what was set meanwhile", now.Annotations[api.AnnotationTerminationTimestamp], err)
+	if err := r.Store.Get(t.Context(), client.ObjectKey{Name: "a"},
+		now); err != nil || now.Annotations[api.AnnotationTerminationTimestamp] != "2026-01-01T00:00:00Z" {
+		t.Errorf("the drain must be over at %s, %v; want what was set meanwhile",
+			now.Annotations[api.AnnotationTerminationTimestamp], err)
 	}
 }
 
@@ -358,7 +372,8 @@ func TestADeletedClaimThatIsHeldKeepsItsNode(t *testing.T) {
 			r := deleted(t, &ending{})
 			asked := 0
 			r.Held = func(context.Context, *karpv1.NodeClaim) (bool, error) { asked++; return true, nil }
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: []string{api.FinalizerTermination}}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1"}}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n",
+				Finalizers: []string{api.FinalizerTermination}}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1"}}
 			if err := r.Store.Create(t.Context(), node); err != nil {
 				t.Fatal(err)
 			}

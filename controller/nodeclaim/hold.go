@@ -27,7 +27,8 @@ type hold struct {
 // held returns why a node that has joined must not take pods yet and how long
 // that may last; the text is empty where it may. A node that pods were never
 // kept off is not held.
-func (h hold) held(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) (why string, left time.Duration, err error) {
+func (h hold) held(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) (why string, left time.Duration,
+	err error) {
 	joins := translate.Joins(c.Annotations)
 	if len(joins) == 0 || !translate.HasTaint(node, api.TaintUnregistered) {
 		return "", 0, nil
@@ -68,7 +69,8 @@ func (h hold) released(ctx context.Context, changed *karpv1.NodeClaim) []string 
 		return nil
 	}
 	var waiting karpv1.NodeClaimList
-	err := h.store.List(ctx, &waiting, client.MatchingFields{IndexRegisteredReason: karpv1.ReasonAwaitingSpreadDomains}, client.UnsafeDisableDeepCopy)
+	err := h.store.List(ctx, &waiting,
+		client.MatchingFields{IndexRegisteredReason: karpv1.ReasonAwaitingSpreadDomains}, client.UnsafeDisableDeepCopy)
 	if err != nil || len(waiting.Items) == 0 {
 		return nil // the cache answers, or the deadline does
 	}
@@ -80,7 +82,8 @@ func (h hold) released(ctx context.Context, changed *karpv1.NodeClaim) []string 
 	for i := range waiting.Items {
 		w := &waiting.Items[i]
 		theirs := translate.Joins(w.Annotations)
-		if why, _ := all.waitText(theirs, h.now()); w.Name != changed.Name && share(joins, theirs) && why != condition.Get(w, karpv1.ClaimRegistered).Message {
+		if why, _ := all.waitText(theirs, h.now()); w.Name != changed.Name && share(joins,
+			theirs) && why != condition.Get(w, karpv1.ClaimRegistered).Message {
 			names = append(names, w.Name)
 		}
 	}

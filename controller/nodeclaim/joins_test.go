@@ -73,25 +73,32 @@ func TestANodeWaitsFor(t *testing.T) {
 		others []karpv1.NodeClaim
 		want   string // claims that claim a, in zone a, waits for
 	}{
-		"nobody when it is alone":                            {nil, ""},
-		"a machine in another zone":                          {[]karpv1.NodeClaim{at("b", "b")}, "b"},
-		"all machines in other zones":                        {[]karpv1.NodeClaim{at("c", "c"), at("b", "b")}, "b, c"},
-		"three by name, others by number":                    {[]karpv1.NodeClaim{at("b", "b"), at("c", "c"), at("d", "d"), at("e", "e"), at("f", "f")}, "b, c, d and 2 more"},
-		"no instance in its own zone":                        {[]karpv1.NodeClaim{at("a-2", "a")}, ""},
-		"no instance in a zone where another waits":          {[]karpv1.NodeClaim{at("b", "b", waits), at("b-2", "b")}, ""},
-		"no instance in a zone where another is open":        {[]karpv1.NodeClaim{at("b", "b", openSince(noon.Add(-time.Hour))), at("b-2", "b")}, ""},
-		"no instance in a zone that had a node before":       {[]karpv1.NodeClaim{inGroup(t, "b", "b", already)}, ""},
-		"a machine whose purchase is throttled":              {[]karpv1.NodeClaim{at("b", "b", throttled)}, "b"},
-		"a machine that is not bought yet":                   {[]karpv1.NodeClaim{at("b", "", unlaunchedIn("b"))}, "b"},
-		"one that may be in a zone without a node":           {[]karpv1.NodeClaim{at("b", "", unlaunchedIn("a", "b"))}, "b"},
-		"none that can only be in its own zone":              {[]karpv1.NodeClaim{at("b", "", unlaunchedIn("a"))}, ""},
-		"none that is being deleted":                         {[]karpv1.NodeClaim{at("b", "b", leaves)}, ""},
-		"none that cannot be bought":                         {[]karpv1.NodeClaim{at("b", "b", unlaunched)}, ""},
-		"none that has two nodes":                            {[]karpv1.NodeClaim{at("b", "b", twice)}, ""},
-		"none of another group":                              {[]karpv1.NodeClaim{other}, ""},
-		"none that others were let go without":               {[]karpv1.NodeClaim{at("b", "b"), at("c", "c", openSince(noon.Add(time.Minute)))}, ""},
-		"one that is newer than the last node that was open": {[]karpv1.NodeClaim{at("b", "b"), at("c", "c", openSince(noon.Add(-time.Minute)))}, "b"},
-		"no zone of a node that is being deleted":            {[]karpv1.NodeClaim{at("b", "b"), at("b-2", "b", waits, leaves)}, "b"},
+		"nobody when it is alone":     {nil, ""},
+		"a machine in another zone":   {[]karpv1.NodeClaim{at("b", "b")}, "b"},
+		"all machines in other zones": {[]karpv1.NodeClaim{at("c", "c"), at("b", "b")}, "b, c"},
+		"three by name, others by number": {[]karpv1.NodeClaim{at("b", "b"), at("c", "c"),
+			at("d", "d"), at("e", "e"), at("f", "f")}, "b, c, d and 2 more"},
+		"no instance in its own zone": {[]karpv1.NodeClaim{at("a-2", "a")}, ""},
+		"no instance in a zone where another waits": {[]karpv1.NodeClaim{at("b", "b", waits),
+			at("b-2", "b")}, ""},
+		"no instance in a zone where another is open": {[]karpv1.NodeClaim{at("b", "b",
+			openSince(noon.Add(-time.Hour))), at("b-2", "b")}, ""},
+		"no instance in a zone that had a node before": {[]karpv1.NodeClaim{inGroup(t, "b", "b", already)}, ""},
+		"a machine whose purchase is throttled":        {[]karpv1.NodeClaim{at("b", "b", throttled)}, "b"},
+		"a machine that is not bought yet":             {[]karpv1.NodeClaim{at("b", "", unlaunchedIn("b"))}, "b"},
+		"one that may be in a zone without a node": {[]karpv1.NodeClaim{at("b", "",
+			unlaunchedIn("a", "b"))}, "b"},
+		"none that can only be in its own zone": {[]karpv1.NodeClaim{at("b", "", unlaunchedIn("a"))}, ""},
+		"none that is being deleted":            {[]karpv1.NodeClaim{at("b", "b", leaves)}, ""},
+		"none that cannot be bought":            {[]karpv1.NodeClaim{at("b", "b", unlaunched)}, ""},
+		"none that has two nodes":               {[]karpv1.NodeClaim{at("b", "b", twice)}, ""},
+		"none of another group":                 {[]karpv1.NodeClaim{other}, ""},
+		"none that others were let go without": {[]karpv1.NodeClaim{at("b", "b"),
+			at("c", "c", openSince(noon.Add(time.Minute)))}, ""},
+		"one that is newer than the last node that was open": {[]karpv1.NodeClaim{at("b", "b"),
+			at("c", "c", openSince(noon.Add(-time.Minute)))}, "b"},
+		"no zone of a node that is being deleted": {[]karpv1.NodeClaim{at("b", "b"),
+			at("b-2", "b", waits, leaves)}, "b"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -109,8 +116,10 @@ func TestANodeWaitsFor(t *testing.T) {
 // each other whatever zone they are in.
 func TestANodeWaitsForAllInstancesOfItsPlan(t *testing.T) {
 	all := plan.Join{Group: "0a1b2c3d", Opens: true}
-	list := []karpv1.NodeClaim{inGroup(t, "a", "a", all), inGroup(t, "b", "a", all, waits), inGroup(t, "c", "a", all), inGroup(t, "d", "b", byZone)}
-	if text, _ := groupsOf(list, "a").waitText([]plan.Join{all}, noon); !strings.Contains(text, "no node yet of NodeClaim c, waited for 1m0s at most") {
+	list := []karpv1.NodeClaim{inGroup(t, "a", "a", all), inGroup(t, "b", "a", all, waits), inGroup(t, "c", "a", all),
+		inGroup(t, "d", "b", byZone)}
+	if text, _ := groupsOf(list, "a").waitText([]plan.Join{all}, noon); !strings.Contains(text,
+		"no node yet of NodeClaim c, waited for 1m0s at most") {
 		t.Errorf("a machine waits for another than the one that has not joined: %q", text)
 	}
 	if text, _ := groupsOf(list[:2], "a").waitText([]plan.Join{all}, noon); text != "" {
@@ -133,17 +142,23 @@ func TestANodeTakesItsTurn(t *testing.T) {
 		left   time.Duration
 	}{
 		"after one that has no node yet": {
-			[]karpv1.NodeClaim{claim("b", 1), claim("c", 1, open)}, time.Second, "no pod can come yet to the node of NodeClaim b, waited for 1m0s at most", 0,
+			[]karpv1.NodeClaim{claim("b", 1),
+				claim("c", 1,
+					open)}, time.Second, "no pod can come yet to the node of NodeClaim b, waited for 1m0s at most", 0,
 		},
 		"after one whose node waits itself": {
-			[]karpv1.NodeClaim{claim("b", 1, waits)}, time.Second, "no pod can come yet to the node of NodeClaim b, waited for 1m0s at most", 0,
+			[]karpv1.NodeClaim{claim("b", 1,
+				waits)}, time.Second, "no pod can come yet to the node of NodeClaim b, waited for 1m0s at most", 0,
 		},
 		"when the others have had ten seconds for their pods": {
-			[]karpv1.NodeClaim{claim("b", 1, open)}, 3 * time.Second, "the scheduler has until 12:00:10", 7 * time.Second,
+			[]karpv1.NodeClaim{claim("b", 1,
+				open)}, 3 * time.Second, "the scheduler has until 12:00:10", 7 * time.Second,
 		},
-		"at once when they have had them":          {[]karpv1.NodeClaim{claim("b", 1, open)}, 10 * time.Second, "", 0},
-		"with others of its turn":                  {[]karpv1.NodeClaim{claim("b", 1, open), claim("c", 2)}, time.Minute, "", 0},
-		"before those of the next":                 {[]karpv1.NodeClaim{claim("b", 1, open), claim("c", 3, open)}, 10 * time.Second, "", 0},
+		"at once when they have had them": {[]karpv1.NodeClaim{claim("b", 1, open)}, 10 * time.Second, "", 0},
+		"with others of its turn": {[]karpv1.NodeClaim{claim("b", 1, open), claim("c", 2)},
+			time.Minute, "", 0},
+		"before those of the next": {[]karpv1.NodeClaim{claim("b", 1, open), claim("c", 3, open)},
+			10 * time.Second, "", 0},
 		"at once when the others cannot be bought": {[]karpv1.NodeClaim{claim("b", 1, unlaunched)}, time.Second, "", 0},
 	}
 	for name, tt := range tests {

@@ -64,11 +64,13 @@ func (r dismissal) replace(ctx context.Context, c *karpv1.NodeClaim, label, reas
 		r.health(c, false)
 	}
 	r.events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true, Reason: reason, Message: text})
-	r.log.Warn("gave up a nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reason, "message", text)
+	r.log.Warn("gave up a nodeclaim", "claim", c.Name, "pool", translate.PoolCalled(c.Labels), "reason", reason,
+		"message", text)
 	asSeen := client.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion}
 	if err := r.store.Delete(ctx, c, asSeen); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("give up claim %s (%s): %w", c.Name, reason, err)
 	}
-	r.metrics.Disrupted(observe.Disruption{Reason: label, Pool: translate.PoolCalled(c.Labels), Option: c.Labels[api.LabelCapacityType], Mode: translate.TerminationMode(c), Node: c.Status.NodeName})
+	r.metrics.Disrupted(observe.Disruption{Reason: label, Pool: translate.PoolCalled(c.Labels),
+		Option: c.Labels[api.LabelCapacityType], Mode: translate.TerminationMode(c), Node: c.Status.NodeName})
 	return nil
 }

@@ -37,7 +37,8 @@ func mismatch(c *karpv1.NodeClaim, node *corev1.Node) string {
 	}
 	for _, key := range seenByKubelets {
 		if is, said := node.Labels[key], c.Labels[key]; is != "" && said != "" && is != said {
-			out = append(out, fmt.Sprintf("label %s of node %s is %s, and of the NodeClaim %s", key, node.Name, is, said))
+			out = append(out,
+				fmt.Sprintf("label %s of node %s is %s, and of the NodeClaim %s", key, node.Name, is, said))
 		}
 	}
 	return strings.Join(out, "; ")

@@ -55,7 +55,8 @@ type nominator struct {
 // watches show that all are nominated, and while the node is not ready to take them, it returns why
 // the node is kept from pods and when to look again: kube-scheduler drops the nomination of a pod that it tries
 // too early.
-func (n nominator) nominate(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) (why string, left time.Duration, err error) {
+func (n nominator) nominate(ctx context.Context, c *karpv1.NodeClaim, node *corev1.Node) (why string,
+	left time.Duration, err error) {
 	pods := n.pods.of(c.Name)
 	if len(pods) == 0 || !translate.HasTaint(node, api.TaintUnregistered) || len(c.Spec.StartupTaints) > 0 {
 		return "", 0, nil

@@ -36,7 +36,8 @@ func nominates(t *testing.T) *nominating {
 	n := &nominating{T: t, now: noon, claim: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "uid"}}}
 	store := store.New(s, func() time.Time { return n.now }).Connect(nil)
 	n.Reconciler = &Reconciler{Store: store, Now: func() time.Time { return n.now }, Nominations: &Nominations{}}
-	n.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{fresh}}}
+	n.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"},
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{fresh}}}
 	n.create(n.node)
 	return n
 }
@@ -51,7 +52,8 @@ func (n *nominating) create(o client.Object) {
 // pod creates a pod, on a node where one is named.
 func (n *nominating) pod(name, node string) cluster.Pod {
 	n.Helper()
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: corev1.PodSpec{NodeName: node}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec: corev1.PodSpec{NodeName: node}}
 	n.create(p)
 	return cluster.Pod{Namespace: "default", Name: name, UID: string(p.UID)}
 }
@@ -97,8 +99,10 @@ func (n *nominating) nominated() (names []string) {
 // not take their place.
 func TestPodsAreNominatedBeforeTheirNodeOpens(t *testing.T) {
 	n := nominates(t)
-	n.Nominations.Ordered("c", []cluster.Pod{n.pod("a", ""), n.pod("bound", "elsewhere"), {Namespace: "default", Name: "gone", UID: "gone"}})
-	n.Nominations.Decided(plan.Plan{Placements: []plan.Placement{{Pod: n.pod("b", ""), On: plan.OnInstance, Target: "c"}}})
+	n.Nominations.Ordered("c",
+		[]cluster.Pod{n.pod("a", ""), n.pod("bound", "elsewhere"), {Namespace: "default", Name: "gone", UID: "gone"}})
+	n.Nominations.Decided(plan.Plan{Placements: []plan.Placement{{Pod: n.pod("b", ""), On: plan.OnInstance,
+		Target: "c"}}})
 	if n.look() || n.nominated() != nil {
 		t.Fatalf("a node that is not ready is open, or nominated for %v", n.nominated())
 	}

@@ -31,8 +31,10 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 	now := noon
 	conn := store.New(s, func() time.Time { return now }).Connect(nil)
 	launched := func(name string) {
-		c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "gone"},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool", Name: "gone", UID: "gone"}}}}
+		c := &karpv1.NodeClaim{Spec: store.ClaimSpec(),
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "gone"},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: karpv1.GroupVersion.String(), Kind: "NodePool",
+					Name: "gone", UID: "gone"}}}}
 		c.Status.ProviderID = "aws:///a/i-" + name
 		if err := conn.Create(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -40,7 +42,8 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 	}
 	launched("comes")
 	launched("lost")
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-comes", Taints: []corev1.Taint{fresh}}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"},
+		Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-comes", Taints: []corev1.Taint{fresh}}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	if err := conn.Create(t.Context(), node); err != nil {
 		t.Fatal(err)
@@ -71,7 +74,8 @@ func TestAClaimWhosePoolIsGone(t *testing.T) {
 		}
 		joined := condition.Get(lost, karpv1.ClaimRegistered)
 		if joined.Status != metav1.ConditionUnknown || strings.Contains(joined.Message, "aws-auth") != late {
-			t.Errorf("%v after it was bought the claim says %+v; it says what may be wrong: want %v", now.Sub(noon), joined, late)
+			t.Errorf("%v after it was bought the claim says %+v; it says what may be wrong: want %v", now.Sub(noon),
+				joined, late)
 		}
 	}
 	again := look()

@@ -20,7 +20,8 @@ const partitionHook = "placement-group-partition"
 // findPartition labels the claim with the partition of its instance where the cloud
 // chose it, before its node takes pods: some may ask for it. It returns what the
 // registration waits for; nothing once it need not.
-func findPartition(ctx context.Context, store client.Client, instances cloud.Instances, c *karpv1.NodeClaim, nodes []corev1.Node) (waits string, err error) {
+func findPartition(ctx context.Context, store client.Client, instances cloud.Instances, c *karpv1.NodeClaim,
+	nodes []corev1.Node) (waits string, err error) {
 	reported := c.Labels[api.LabelPlacementGroupID] == "" || c.Labels[api.LabelPlacementGroupPartition] != ""
 	if reported || len(nodes) == 0 || condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return "", nil
@@ -36,7 +37,8 @@ func findPartition(ctx context.Context, store client.Client, instances cloud.Ins
 	}
 	labelled := c.DeepCopy()
 	labelled.Labels[api.LabelPlacementGroupPartition] = list[0].Partition
-	if err := store.Patch(ctx, labelled, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := store.Patch(ctx, labelled,
+		client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{})); err != nil {
 		return "", fmt.Errorf("write partition of claim %s: %w", c.Name, err)
 	}
 	*c = *labelled

@@ -27,7 +27,8 @@ type reported struct {
 }
 
 func (m reported) List(_ context.Context, f cloud.Filter) ([]cloud.Instance, error) {
-	return slices.DeleteFunc(slices.Clone(m.list), func(x cloud.Instance) bool { return !slices.Contains(f.IDs, x.ID) }), nil
+	return slices.DeleteFunc(slices.Clone(m.list),
+		func(x cloud.Instance) bool { return !slices.Contains(f.IDs, x.ID) }), nil
 }
 
 // SC-234: a node takes no pods before it is known which partition its instance is in.
@@ -45,15 +46,19 @@ func TestRegistrationWaitsForThePartition(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: own, Finalizers: []string{api.FinalizerTermination}, CreationTimestamp: metav1.NewTime(noon)}}
+			claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Labels: own,
+				Finalizers: []string{api.FinalizerTermination}, CreationTimestamp: metav1.NewTime(noon)}}
 			claim.Status.ProviderID = "aws:///a/i-1"
 			condition.SetTrue(claim, karpv1.ClaimLaunched, noon)
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1"}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1", Taints: []corev1.Taint{fresh}}}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n-1"},
+				Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1", Taints: []corev1.Taint{fresh}}}
 			s := runtime.NewScheme()
 			_, _ = corev1.AddToScheme(s), karpv1.AddToScheme(s)
 			store := fake.NewClientBuilder().WithScheme(s).WithObjects(claim, node).WithStatusSubresource(claim).
-				WithIndex(&corev1.Node{}, IndexProviderID, func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
-			r := &Reconciler{Store: store, Live: store, Instances: reported{list: tt.instances}, Now: func() time.Time { return noon }, Log: unheard,
+				WithIndex(&corev1.Node{}, IndexProviderID,
+					func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
+			r := &Reconciler{Store: store, Live: store, Instances: reported{list: tt.instances},
+				Now: func() time.Time { return noon }, Log: unheard,
 				Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 			if _, err := r.Reconcile(t.Context(), "web-1"); err != nil {
 				t.Fatal(err)
@@ -69,7 +74,8 @@ func TestRegistrationWaitsForThePartition(t *testing.T) {
 				t.Errorf("condition = %+v, want registered: %v", is, tt.registered)
 			}
 			if node.Labels[api.LabelPlacementGroupPartition] != tt.partition || claim.Labels[api.LabelPlacementGroupPartition] != tt.partition {
-				t.Errorf("labels of the node %v, of the claim %v; want partition %q", node.Labels, claim.Labels, tt.partition)
+				t.Errorf("labels of the node %v, of the claim %v; want partition %q", node.Labels, claim.Labels,
+					tt.partition)
 			}
 			if kept := len(node.Spec.Taints) > 0; kept == tt.registered {
 				t.Errorf("taints %v", node.Spec.Taints)

@@ -56,21 +56,29 @@ func TestConsolidatable(t *testing.T) {
 		want  bool
 		again time.Duration // 0: as usual
 	}{
-		"SC-326 quiet for long enough since it began": {claim: initialised(15 * time.Minute), pool: quarter, want: true},
-		"SC-326 not quiet for long enough":            {claim: initialised(15*time.Minute - 3*time.Second), pool: quarter, again: 3 * time.Second},
-		"SC-326 counts from the last pod event":       {claim: initialised(time.Hour), pool: quarter, last: 15*time.Minute - time.Second, again: time.Second},
-		"SC-326 long ago":                             {claim: initialised(time.Hour), pool: quarter, last: 16 * time.Minute, want: true},
+		"SC-326 quiet for long enough since it began": {claim: initialised(15 * time.Minute), pool: quarter,
+			want: true},
+		"SC-326 not quiet for long enough": {claim: initialised(15*time.Minute - 3*time.Second),
+			pool: quarter, again: 3 * time.Second},
+		"SC-326 counts from the last pod event": {claim: initialised(time.Hour), pool: quarter,
+			last: 15*time.Minute - time.Second, again: time.Second},
+		"SC-326 long ago": {claim: initialised(time.Hour), pool: quarter,
+			last: 16 * time.Minute, want: true},
 		"SC-326 an event that another process saw": {claim: both(initialised(time.Hour), func(c *karpv1.NodeClaim) {
 			c.Status.LastPodEventTime = metav1.NewTime(now.Add(-14*time.Minute - 59*time.Second))
 		}), pool: quarter, again: time.Second},
-		"cleared when a pod comes":             {claim: both(initialised(time.Hour), was), pool: quarter, last: time.Second},
-		"kept while nothing happens":           {claim: both(initialised(time.Hour), was), pool: quarter, last: 20 * time.Minute, want: true},
-		"at once where the pool does not wait": {claim: initialised(0), pool: poolWith("0s", false), last: time.Nanosecond, want: true},
-		"nothing said is the same":             {claim: initialised(0), pool: poolWith("", false), want: true},
-		"never":                                {claim: both(initialised(time.Hour), was), pool: poolWith("Never", false)},
-		"SC-329 a pool of fixed size":          {claim: both(initialised(time.Hour), was), pool: poolWith("0s", true)},
-		"not initialised":                      {claim: was, pool: poolWith("0s", false)},
-		"a pool that is gone":                  {claim: both(initialised(time.Hour), was), none: true},
+		"cleared when a pod comes": {claim: both(initialised(time.Hour), was), pool: quarter,
+			last: time.Second},
+		"kept while nothing happens": {claim: both(initialised(time.Hour), was), pool: quarter,
+			last: 20 * time.Minute, want: true},
+		"at once where the pool does not wait": {claim: initialised(0), pool: poolWith("0s", false),
+			last: time.Nanosecond, want: true},
+		"nothing said is the same": {claim: initialised(0), pool: poolWith("", false), want: true},
+		"never": {claim: both(initialised(time.Hour), was),
+			pool: poolWith("Never", false)},
+		"SC-329 a pool of fixed size": {claim: both(initialised(time.Hour), was), pool: poolWith("0s", true)},
+		"not initialised":             {claim: was, pool: poolWith("0s", false)},
+		"a pool that is gone":         {claim: both(initialised(time.Hour), was), none: true},
 		"SC-300 one of no pool": {claim: both(initialised(time.Hour), was, func(c *karpv1.NodeClaim) {
 			delete(c.Labels, api.LabelNodePool)
 		}), pool: poolWith("0s", false)},
@@ -80,7 +88,8 @@ func TestConsolidatable(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{api.LabelNodePool: "default"}}, Status: karpv1.NodeClaimStatus{NodeName: "n"}}
+			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a",
+				Labels: map[string]string{api.LabelNodePool: "default"}}, Status: karpv1.NodeClaimStatus{NodeName: "n"}}
 			tt.claim(c)
 			store, known := storeOf(c), &watched{pools: map[string]translate.PoolObject{"default": tt.pool}}
 			if tt.last != 0 {
@@ -122,15 +131,18 @@ func TestConsolidatable(t *testing.T) {
 // nothing, and one that the cache is behind on is looked at again soon.
 func TestQuietIsNotWrittenAgain(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{api.LabelNodePool: "default"}}, Status: karpv1.NodeClaimStatus{NodeName: "n"}}
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a",
+		Labels: map[string]string{api.LabelNodePool: "default"}}, Status: karpv1.NodeClaimStatus{NodeName: "n"}}
 	condition.SetTrue(c, karpv1.ClaimInitialized, now.Add(-time.Hour))
 	writes, store := 0, storeOf(c)
 	counting := interceptor.NewClient(store.(client.WithWatch), interceptor.Funcs{
-		SubResourcePatch: func(ctx context.Context, inner client.Client, sub string, o client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, inner client.Client, sub string, o client.Object,
+			patch client.Patch, options ...client.SubResourcePatchOption) error {
 			writes++
 			return inner.SubResource(sub).Patch(ctx, o, patch, options...)
 		},
-		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		List: func(ctx context.Context, inner client.WithWatch, list client.ObjectList,
+			options ...client.ListOption) error {
 			if err := inner.List(ctx, list, options...); err != nil || writes != 1 {
 				return err
 			}

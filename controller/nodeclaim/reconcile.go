@@ -88,7 +88,8 @@ func (r *Reconciler) addFinalizer(ctx context.Context, c *karpv1.NodeClaim) erro
 	if !controllerutil.AddFinalizer(c, api.FinalizerTermination) {
 		return nil
 	}
-	if err := r.Store.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := r.Store.Patch(ctx, c,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("add finalizer to claim %s: %w", c.Name, err)
 	}
 	return nil
@@ -134,10 +135,12 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		}
 	}
 	if differs != "" {
-		return 0, r.dismissal().replace(ctx, c, "instance_mismatch", karpv1.ReasonInstanceMismatch, mismatchText(c, differs))
+		return 0, r.dismissal().replace(ctx, c, "instance_mismatch", karpv1.ReasonInstanceMismatch,
+			mismatchText(c, differs))
 	}
 	if RegisteredReason(c) == karpv1.ReasonAwaitingSpreadDomains && RegisteredReason(before) != RegisteredReason(c) {
-		r.Log.Info("node has joined and waits for others", "claim", c.Name, "message", condition.Get(c, karpv1.ClaimRegistered).Message)
+		r.Log.Info("node has joined and waits for others", "claim", c.Name, "message",
+			condition.Get(c, karpv1.ClaimRegistered).Message)
 	}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) && !condition.IsTrue(before, karpv1.ClaimRegistered) {
 		r.hasJoined(c)
@@ -146,7 +149,8 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		return 0, err
 	}
 	if condition.IsTrue(c, karpv1.ClaimInitialized) && !condition.IsTrue(before, karpv1.ClaimInitialized) {
-		r.Log.Info("initialized nodeclaim", "claim", c.Name, "node", c.Status.NodeName, "afterSeconds", ageOf(c, r.Now()))
+		r.Log.Info("initialized nodeclaim", "claim", c.Name, "node", c.Status.NodeName, "afterSeconds",
+			ageOf(c, r.Now()))
 	}
 	if held > 0 {
 		return held, nil // the node is there

@@ -37,7 +37,8 @@ type registration struct {
 // and the taint that kept pods off goes, now or when others have joined. It
 // returns how long the node waits for these at most. Nothing is done while waits
 // says what is to be known before.
-func (r registration) register(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node, waits string) (time.Duration, error) {
+func (r registration) register(ctx context.Context, c *karpv1.NodeClaim, nodes []corev1.Node,
+	waits string) (time.Duration, error) {
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return 0, r.registerAgain(ctx, c, nodes)
 	}
@@ -64,7 +65,8 @@ func (r registration) register(ctx context.Context, c *karpv1.NodeClaim, nodes [
 	if err != nil {
 		return 0, err
 	}
-	if !translate.HasTaint(node, api.TaintUnregistered) && !translate.Adopts(c) && node.Labels[api.LabelRegistered] != "true" {
+	if !translate.HasTaint(node,
+		api.TaintUnregistered) && !translate.Adopts(c) && node.Labels[api.LabelRegistered] != "true" {
 		r.untainted(c, node)
 	}
 	reason := karpv1.ReasonAwaitingSpreadDomains
@@ -112,7 +114,8 @@ func (r registration) writeNode(ctx context.Context, c *karpv1.NodeClaim, before
 	if equality.Semantic.DeepEqual(before, node) {
 		return nil
 	}
-	if err := r.store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := r.store.Patch(ctx, node,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("register node %s of claim %s: %w", node.Name, c.Name, err)
 	}
 	return nil
@@ -122,7 +125,8 @@ func (r registration) writeNode(ctx context.Context, c *karpv1.NodeClaim, before
 // User data of the v1alpha5 API's users knows nothing of that taint.
 func (r registration) untainted(c *karpv1.NodeClaim, node *corev1.Node) {
 	older := translate.PoolOf(c).Kind == translate.KindProvisioner
-	r.events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: !older, Reason: "UnregisteredTaintMissing",
+	r.events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: !older,
+		Reason: "UnregisteredTaintMissing",
 		Message: fmt.Sprintf("node %s joined without taint %s:NoExecute, so pods that its own taints keep off may have come before these were written; where user data of one's own starts the kubelet, have it register the taint (--register-with-taints)",
 			node.Name, api.TaintUnregistered)})
 }
@@ -153,7 +157,8 @@ func syncNode(c *karpv1.NodeClaim, node *corev1.Node) {
 }
 
 // ownNotes are annotations of claims that say nothing of their nodes.
-var ownNotes = []string{api.AnnotationLaunchAttempt, api.AnnotationWithdrawn, api.AnnotationJoins, api.AnnotationForPods, api.AnnotationAdopt, api.AnnotationAdoptFrom}
+var ownNotes = []string{api.AnnotationLaunchAttempt, api.AnnotationWithdrawn, api.AnnotationJoins,
+	api.AnnotationForPods, api.AnnotationAdopt, api.AnnotationAdoptFrom}
 
 // disown takes from a node that is taken over what it has of its life before: owners with
 // which it would go, and the name of a pool of the newer generation where its pool is of
@@ -171,7 +176,8 @@ func disown(c *karpv1.NodeClaim, node *corev1.Node) {
 // openNode lets pods come. A node that they never came to needs no drain, so
 // the finalizer that asks for one is set no earlier.
 func openNode(node *corev1.Node) {
-	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == api.TaintUnregistered })
+	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints,
+		func(t corev1.Taint) bool { return t.Key == api.TaintUnregistered })
 	node.Labels[api.LabelRegistered] = "true"
 	controllerutil.AddFinalizer(node, api.FinalizerTermination)
 }

@@ -33,10 +33,12 @@ func TestRegistrationSyncsTheNode(t *testing.T) {
 		taints []corev1.Taint
 		want   []corev1.Taint
 	}{
-		"SC-232 taints are added where the kubelet was not told them":     {nil, []corev1.Taint{fresh}, []corev1.Taint{team, startup}},
+		"SC-232 taints are added where the kubelet was not told them": {nil, []corev1.Taint{fresh},
+			[]corev1.Taint{team, startup}},
 		"SC-232 a startup taint that somebody removed does not come back": {map[string]string{api.LabelDoNotSyncTaints: "true"}, []corev1.Taint{team, fresh}, []corev1.Taint{team}},
 		"SC-232 any other value of the label means that taints are added": {map[string]string{api.LabelDoNotSyncTaints: "false"}, []corev1.Taint{fresh}, []corev1.Taint{team, startup}},
-		"a taint that is there already is not doubled":                    {nil, []corev1.Taint{team, fresh}, []corev1.Taint{team, startup}},
+		"a taint that is there already is not doubled": {nil, []corev1.Taint{team, fresh},
+			[]corev1.Taint{team, startup}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +47,8 @@ func TestRegistrationSyncsTheNode(t *testing.T) {
 				Annotations: map[string]string{"example.com/note": "kept", api.AnnotationLaunchAttempt: "b/1"},
 			}}
 			c.Spec.Taints, c.Spec.StartupTaints = []corev1.Taint{team}, []corev1.Taint{startup}
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: tt.labels}, Spec: corev1.NodeSpec{Taints: tt.taints}}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: tt.labels},
+				Spec: corev1.NodeSpec{Taints: tt.taints}}
 			for range 2 { // a second time changes nothing
 				syncNode(c, node)
 				openNode(node)
@@ -88,17 +91,21 @@ func TestNotInitialised(t *testing.T) {
 		"a ready node with everything it was bought for": {ready(), ""},
 		"SC-235 a node whose kubelet is not ready":       {ready(func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionFalse }), karpv1.ReasonNodeNotReady},
 		"SC-235 a startup taint that is still there":     {ready(tainted(startup)), karpv1.ReasonStartupTaintsExist},
-		"SC-235 the taint of a node that is not ready":   {ready(tainted(taint(corev1.TaintNodeNotReady, corev1.TaintEffectNoSchedule))), karpv1.ReasonKnownEphemeralTaintsExist},
-		"SC-235 a readiness gate that is still shut":     {ready(tainted(taint("readiness.k8s.io/network", corev1.TaintEffectNoSchedule))), karpv1.ReasonKnownEphemeralTaintsExist},
-		"SC-235 a GPU that its plugin has not published": {ready(func(n *corev1.Node) { n.Status.Allocatable = nil }), karpv1.ReasonResourceNotRegistered},
-		"SC-235 a GPU of which there are none":           {ready(func(n *corev1.Node) { n.Status.Allocatable[gpu] = resource.MustParse("0") }), karpv1.ReasonResourceNotRegistered},
-		"a taint of the pool's own is no obstacle":       {ready(tainted(team)), ""},
+		"SC-235 the taint of a node that is not ready": {ready(tainted(taint(corev1.TaintNodeNotReady,
+			corev1.TaintEffectNoSchedule))), karpv1.ReasonKnownEphemeralTaintsExist},
+		"SC-235 a readiness gate that is still shut": {ready(tainted(taint("readiness.k8s.io/network",
+			corev1.TaintEffectNoSchedule))), karpv1.ReasonKnownEphemeralTaintsExist},
+		"SC-235 a GPU that its plugin has not published": {ready(func(n *corev1.Node) { n.Status.Allocatable = nil }),
+			karpv1.ReasonResourceNotRegistered},
+		"SC-235 a GPU of which there are none":     {ready(func(n *corev1.Node) { n.Status.Allocatable[gpu] = resource.MustParse("0") }), karpv1.ReasonResourceNotRegistered},
+		"a taint of the pool's own is no obstacle": {ready(tainted(team)), ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := &karpv1.NodeClaim{}
 			c.Spec.StartupTaints = []corev1.Taint{startup}
-			c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), gpu: resource.MustParse("1")}
+			c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"),
+				gpu: resource.MustParse("1")}
 			if reason, message := notInitialised(c, tt.node); reason != tt.reason || (message == "") != (reason == "") {
 				t.Errorf("notInitialised = %q, %q; want %q", reason, message, tt.reason)
 			}
@@ -108,15 +115,18 @@ func TestNotInitialised(t *testing.T) {
 
 // A node that is made again starts again: it counts as ready for what it was launched for once it is.
 func TestANodeThatIsMadeAgainStartsAgain(t *testing.T) {
-	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Spec: karpv1.NodeClaimSpec{StartupTaints: []corev1.Taint{startup}}}
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"},
+		Spec: karpv1.NodeClaimSpec{StartupTaints: []corev1.Taint{startup}}}
 	condition.SetTrue(c, karpv1.ClaimInitialized, noon)
 	s := runtime.NewScheme()
 	if err := corev1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
 	store := store.New(s, func() time.Time { return noon }).Connect(nil)
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{startup}},
-		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"},
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{startup}},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady,
+			Status: corev1.ConditionTrue}}}}
 	if err := store.Create(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +145,8 @@ func TestANodeThatIsMadeAgainStartsAgain(t *testing.T) {
 		if err := store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {
 			t.Fatal(err)
 		}
-		if started := node.Labels[api.LabelInitialized] == "true"; started != tt.started || !condition.IsTrue(c, karpv1.ClaimInitialized) {
+		if started := node.Labels[api.LabelInitialized] == "true"; started != tt.started || !condition.IsTrue(c,
+			karpv1.ClaimInitialized) {
 			t.Errorf("with taints %v its labels are %v; want it initialised: %v", tt.taints, node.Labels, tt.started)
 		}
 	}
@@ -149,7 +160,8 @@ func TestTwoNodesOfOneInstance(t *testing.T) {
 	if _, err := r.registration().register(t.Context(), c, make([]corev1.Node, 2), ""); err != nil {
 		t.Fatal(err)
 	}
-	if is := condition.Get(c, karpv1.ClaimRegistered); is.Status != metav1.ConditionFalse || is.Reason != karpv1.ReasonMultipleNodesFound || c.Status.NodeName != "" {
+	if is := condition.Get(c,
+		karpv1.ClaimRegistered); is.Status != metav1.ConditionFalse || is.Reason != karpv1.ReasonMultipleNodesFound || c.Status.NodeName != "" {
 		t.Errorf("condition %+v, node %q", is, c.Status.NodeName)
 	}
 }
@@ -163,13 +175,16 @@ func TestANodeThatIsMadeAgainTakesPodsAgain(t *testing.T) {
 		want   []corev1.Taint
 		ours   bool // it has the labels of its claim
 	}{
-		"made again":                    {time.Minute, []corev1.Taint{fresh, team}, []corev1.Taint{team, startup}, true},
+		"made again": {time.Minute, []corev1.Taint{fresh, team}, []corev1.Taint{team, startup},
+			true},
 		"made again by other user data": {time.Minute, []corev1.Taint{team}, []corev1.Taint{team, startup}, true},
-		"as it was before it joined":    {-time.Minute, []corev1.Taint{fresh, team}, []corev1.Taint{fresh, team}, false},
+		"as it was before it joined": {-time.Minute, []corev1.Taint{fresh, team}, []corev1.Taint{fresh, team},
+			false},
 		"somebody took its labels away": {-time.Minute, []corev1.Taint{team}, []corev1.Taint{team}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "uid", Labels: map[string]string{api.LabelNodePool: "default"}},
+			c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "uid",
+				Labels: map[string]string{api.LabelNodePool: "default"}},
 				Spec: karpv1.NodeClaimSpec{StartupTaints: []corev1.Taint{startup}}}
 			condition.SetTrue(c, karpv1.ClaimRegistered, noon)
 			s := runtime.NewScheme()
@@ -183,7 +198,8 @@ func TestANodeThatIsMadeAgainTakesPodsAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := &Reconciler{Store: store, Now: func() time.Time { return now }}
-			if _, err := r.registration().register(t.Context(), c, []corev1.Node{*node}, "what it waited for is over"); err != nil {
+			if _, err := r.registration().register(t.Context(), c, []corev1.Node{*node},
+				"what it waited for is over"); err != nil {
 				t.Fatal(err)
 			}
 			if err := store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {

@@ -111,12 +111,16 @@ func TestInstancesAreNamedAfterTheirNodes(t *testing.T) {
 		fails  bool
 	}{
 		"SC-486 a machine without either tag gets both": {"ip-1", nil, launched(),
-			map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a", of: "lab"}, "[[Name karpenter.sh/nodeclaim]]", true, false},
+			map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a",
+				of: "lab"}, "[[Name karpenter.sh/nodeclaim]]", true, false},
 		"SC-486 a name that the class gives stays": {"ip-1", nil, launched("Name", "web"),
-			map[string]string{"Name": "web", "karpenter.sh/nodeclaim": "a", of: "lab"}, "[[karpenter.sh/nodeclaim]]", true, false},
-		"SC-486 a machine that has both is noted alone": {"ip-1", nil, launched("Name", "ip-1", "karpenter.sh/nodeclaim", "a"),
+			map[string]string{"Name": "web", "karpenter.sh/nodeclaim": "a",
+				of: "lab"}, "[[karpenter.sh/nodeclaim]]", true, false},
+		"SC-486 a machine that has both is noted alone": {"ip-1", nil,
+			launched("Name", "ip-1", "karpenter.sh/nodeclaim", "a"),
 			map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a", of: "lab"}, "[]", true, false},
-		"the cluster's name is put back once the annotation is removed": {"ip-1", unmarked, rack{tags: map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a"}},
+		"the cluster's name is put back once the annotation is removed": {"ip-1", unmarked,
+			rack{tags: map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a"}},
 			map[string]string{"Name": "ip-1", "karpenter.sh/nodeclaim": "a", of: "lab"}, "[[" + of + "]]", true, false},
 		"before the node has joined there is no name": {"", nil, rack{tags: map[string]string{}},
 			map[string]string{}, "[]", false, false},
@@ -124,15 +128,18 @@ func TestInstancesAreNamedAfterTheirNodes(t *testing.T) {
 			map[string]string{}, "[]", true, false},
 		"a machine that is not to be seen is looked for later": {"ip-1", nil, rack{},
 			nil, "[]", false, false},
-		"so is one that vanishes meanwhile": {"ip-1", nil, rack{tags: map[string]string{}, err: &cloud.NotFoundError{InstanceID: "i-1"}},
+		"so is one that vanishes meanwhile": {"ip-1", nil,
+			rack{tags: map[string]string{}, err: &cloud.NotFoundError{InstanceID: "i-1"}},
 			map[string]string{}, "[[Name " + of + " karpenter.sh/nodeclaim]]", false, false},
-		"a refusal is an error, and tried again": {"ip-1", nil, rack{tags: map[string]string{}, err: errors.New("no rights")},
+		"a refusal is an error, and tried again": {"ip-1", nil,
+			rack{tags: map[string]string{}, err: errors.New("no rights")},
 			map[string]string{}, "[[Name " + of + " karpenter.sh/nodeclaim]]", false, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			store := launchedOn(t, tt.node, tt.change)
-			tagger := &Tagger{Store: store, Instances: &tt.rack, Cluster: "lab", Pace: &atOnce{}, Now: func() time.Time { return tagsFrom }}
+			tagger := &Tagger{Store: store, Instances: &tt.rack, Cluster: "lab", Pace: &atOnce{},
+				Now: func() time.Time { return tagsFrom }}
 			again, err := tagger.Round(t.Context())
 			if (err != nil) != tt.fails || again != tagEvery {
 				t.Errorf("Round = %v, %v; want %v, failure %v", again, err, tagEvery, tt.fails)
@@ -168,7 +175,8 @@ func TestClaimsWithNothingToTagDoNotWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	if turns.waits != 1 || cloud.listed != 1 || len(cloud.tagged) != 1 {
-		t.Errorf("waited %d times for %d looks and %d calls, want one each", turns.waits, cloud.listed, len(cloud.tagged))
+		t.Errorf("waited %d times for %d looks and %d calls, want one each", turns.waits, cloud.listed,
+			len(cloud.tagged))
 	}
 }
 
@@ -182,7 +190,8 @@ func TestOneLookShowsManyInstances(t *testing.T) {
 			if err := store.Create(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
-			c.Status.ProviderID, c.Status.NodeName = fmt.Sprintf("aws:///us-east-1a/i-web-%03d", i), fmt.Sprintf("ip-web-%03d", i)
+			c.Status.ProviderID, c.Status.NodeName = fmt.Sprintf("aws:///us-east-1a/i-web-%03d",
+				i), fmt.Sprintf("ip-web-%03d", i)
 			if err := store.Status().Update(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +203,8 @@ func TestOneLookShowsManyInstances(t *testing.T) {
 				t.Fatalf("round %d = %v", round, err)
 			}
 			if len(cloud.tagged) != want.tries || len(cloud.others) != want.others {
-				t.Errorf("after round %d: %d tries of the one, %d others tagged; want %+v", round, len(cloud.tagged), len(cloud.others), want)
+				t.Errorf("after round %d: %d tries of the one, %d others tagged; want %+v", round, len(cloud.tagged),
+					len(cloud.others), want)
 			}
 			time.Sleep(6 * time.Second)
 		}

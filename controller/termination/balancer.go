@@ -20,10 +20,12 @@ func (r *Reconciler) close(ctx context.Context, node *corev1.Node) error {
 	before := node.DeepCopy()
 	tainted, excluded := apply.Taint(node, r.Now()), exclude(node, r.Now())
 	if tainted || excluded {
-		if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		if err := r.Store.Patch(ctx, node,
+			client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			return fmt.Errorf("taint node %s before its drain: %w", node.Name, err)
 		}
-		r.Log.Info("tainted node", "node", node.Name, "pool", translate.PoolCalled(node.Labels), "taint", api.TaintDisrupted)
+		r.Log.Info("tainted node", "node", node.Name, "pool", translate.PoolCalled(node.Labels), "taint",
+			api.TaintDisrupted)
 	}
 	return nil
 }
@@ -76,11 +78,14 @@ func (r *Reconciler) awaitBalancers(d *departure) time.Duration {
 	if left <= 0 {
 		return 0
 	}
-	r.reportWait(d.node, "instance", fmt.Sprintf("the instance stays until load balancers have deregistered it, at %s", r.Now().Add(left).UTC().Format(time.RFC3339)))
+	r.reportWait(d.node, "instance",
+		fmt.Sprintf("the instance stays until load balancers have deregistered it, at %s",
+			r.Now().Add(left).UTC().Format(time.RFC3339)))
 	return left
 }
 
 // reportWait says what a drain waits for that was asked for by an annotation.
 func (r *Reconciler) reportWait(node *corev1.Node, topic, message string) {
-	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Reason: "DrainWaiting", Message: message, Topic: topic})
+	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Reason: "DrainWaiting", Message: message,
+		Topic: topic})
 }

@@ -59,7 +59,8 @@ func TestTheClaimOfANodeIsLookedUp(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			store := &counting{Client: hand}
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{ProviderID: tt.providerID}}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"},
+				Spec: corev1.NodeSpec{ProviderID: tt.providerID}}
 			claim, err := (&Reconciler{Store: store}).claimOf(t.Context(), node)
 			if err != nil {
 				t.Fatal(err)
@@ -141,7 +142,8 @@ func TestAPodThatTheCacheDoesNotShowKeepsTheInstance(t *testing.T) {
 			}
 		}
 		if w.cloud.ends["i-"+leaves] > 0 || w.here("web") != 1 {
-			t.Errorf("the instance was terminated %d times with %d pods on it", w.cloud.ends["i-"+leaves], w.here("web"))
+			t.Errorf("the instance was terminated %d times with %d pods on it", w.cloud.ends["i-"+leaves],
+				w.here("web"))
 		}
 	})
 }
@@ -156,7 +158,8 @@ func TestAPodThatHasTheNameByNowStays(t *testing.T) {
 		node := &corev1.Node{}
 		w.get(leaves, node)
 		r := w.start()
-		if err := errors.Join(r.delete(t.Context(), node, was, time.Second), r.evict(t.Context(), &departure{node: node}, was)); err != nil {
+		if err := errors.Join(r.delete(t.Context(), node, was, time.Second),
+			r.evict(t.Context(), &departure{node: node}, was)); err != nil {
 			t.Error(err)
 		}
 		if len(w.pods("db")) != 1 {

@@ -38,6 +38,8 @@ func (r *Reconciler) reportDeadline(node *corev1.Node, deadline time.Time) {
 	if deadline.IsZero() {
 		return
 	}
-	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "TerminationGracePeriodExpiring",
-		Message: fmt.Sprintf("pods that are left are deleted in time to be gone at %s", deadline.UTC().Format(time.RFC3339))})
+	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true,
+		Reason: "TerminationGracePeriodExpiring",
+		Message: fmt.Sprintf("pods that are left are deleted in time to be gone at %s",
+			deadline.UTC().Format(time.RFC3339))})
 }

@@ -81,7 +81,8 @@ func (r *Reconciler) remove(ctx context.Context, d *departure, p *corev1.Pod, gr
 // there to end it.
 func (r *Reconciler) delete(ctx context.Context, node *corev1.Node, p *corev1.Pod, grace time.Duration) error {
 	seconds := int64(grace / time.Second)
-	err := r.Store.Delete(ctx, p, &client.DeleteOptions{GracePeriodSeconds: &seconds, Preconditions: &metav1.Preconditions{UID: &p.UID}})
+	err := r.Store.Delete(ctx, p,
+		&client.DeleteOptions{GracePeriodSeconds: &seconds, Preconditions: &metav1.Preconditions{UID: &p.UID}})
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete pod %s/%s of node %s, which ends: %w", p.Namespace, p.Name, node.Name, err)
 	}
@@ -95,8 +96,9 @@ func (r *Reconciler) evictInTime(ctx context.Context, d *departure, p *corev1.Po
 		return nil
 	}
 	if left := r.stillSent(d.node, p.Annotations); left > 0 {
-		r.reportWait(d.node, string(p.UID)+"/balancers", fmt.Sprintf("pod %s/%s stays until load balancers have deregistered the node, at %s",
-			p.Namespace, p.Name, r.Now().Add(left).UTC().Format(time.RFC3339)))
+		r.reportWait(d.node, string(p.UID)+"/balancers",
+			fmt.Sprintf("pod %s/%s stays until load balancers have deregistered the node, at %s",
+				p.Namespace, p.Name, r.Now().Add(left).UTC().Format(time.RFC3339)))
 		return nil
 	}
 	leave, _ := d.leave.Over(p.Annotations) // what is misread is reported when it is seen
@@ -126,7 +128,8 @@ func (r *Reconciler) evictInTime(ctx context.Context, d *departure, p *corev1.Po
 func (r *Reconciler) wait(d *departure, p *corev1.Pod, why string) {
 	r.backOff(p.UID)
 	if why != "" {
-		r.reportWait(d.node, string(p.UID)+"/"+why, fmt.Sprintf("pod %s/%s stays for now: %s", p.Namespace, p.Name, why))
+		r.reportWait(d.node, string(p.UID)+"/"+why,
+			fmt.Sprintf("pod %s/%s stays for now: %s", p.Namespace, p.Name, why))
 	}
 }
 
@@ -135,7 +138,8 @@ func (r *Reconciler) evict(ctx context.Context, d *departure, p *corev1.Pod) err
 	node := d.node
 	if why := r.never(ctx, p); why != "" {
 		r.backOff(p.UID)
-		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedDraining", Message: why})
+		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedDraining",
+			Message: why})
 		return nil
 	}
 	err := r.Store.SubResource("eviction").Create(ctx, p, &policyv1.Eviction{
@@ -151,7 +155,8 @@ func (r *Reconciler) evict(ctx context.Context, d *departure, p *corev1.Pod) err
 	switch {
 	case err == nil:
 		r.Metrics.PodsDrained.WithLabelValues(d.reason).Inc()
-		r.Events.Publish(observe.Event{About: p, Key: "Pod/" + string(p.UID), Reason: "Evicted", Message: fmt.Sprintf("Evicted pod: node %s is going away", node.Name)})
+		r.Events.Publish(observe.Event{About: p, Key: "Pod/" + string(p.UID), Reason: "Evicted",
+			Message: fmt.Sprintf("Evicted pod: node %s is going away", node.Name)})
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return nil

@@ -83,15 +83,18 @@ func TestAnEvictionThatIsNeverAllowedIsNotAskedFor(t *testing.T) {
 			Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.SyncFailedReason, Message: "jobs.batch does not implement the scale subresource"}}},
 			"FailedDraining: pod default/web-1 is never evicted: PodDisruptionBudget default/web never allows an eviction: its condition DisruptionAllowed says that the sync failed " +
 				"(jobs.batch does not implement the scale subresource); for pods whose controller cannot be scaled, such as those of Jobs, or that have none, set minAvailable to a number"},
-		"all pods must be available": {policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 9, ExpectedPods: 1, DesiredHealthy: 1, CurrentHealthy: 1},
+		"all pods must be available": {policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 9, ExpectedPods: 1,
+			DesiredHealthy: 1, CurrentHealthy: 1},
 			"FailedDraining: pod default/web-1 is never evicted: PodDisruptionBudget default/web never allows an eviction: maxUnavailable is 10%, which is 1 of 1 pods"},
-		"too few are available now": {policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 9, ExpectedPods: 20, DesiredHealthy: 18, CurrentHealthy: 18},
+		"too few are available now": {policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 9, ExpectedPods: 20,
+			DesiredHealthy: 18, CurrentHealthy: 18},
 			"FailedDraining: pod default/web-1 may not be evicted now: Cannot evict pod as it would violate the pod's disruption budget."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTown(t, func(t *testing.T, w *town) {
 				asked, allow := w.refused(apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0))
-				budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{
+				budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default",
+					Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{
 					MaxUnavailable: new(intstr.FromString("10%")), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
 				w.create(budget)
 				budget.Status = tt.status
@@ -105,7 +108,8 @@ func TestAnEvictionThatIsNeverAllowedIsNotAskedFor(t *testing.T) {
 					t.Errorf("asked %d times and told %q, want %q", *asked, w.reported.texts, tt.want)
 				}
 				allow()
-				budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 9, ExpectedPods: 20, DesiredHealthy: 18, CurrentHealthy: 20, DisruptionsAllowed: 2}
+				budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 9, ExpectedPods: 20,
+					DesiredHealthy: 18, CurrentHealthy: 20, DisruptionsAllowed: 2}
 				if err := w.hand.Status().Update(t.Context(), budget); err != nil {
 					t.Fatal(err)
 				}
@@ -119,7 +123,8 @@ func TestAnEvictionThatIsNeverAllowedIsNotAskedFor(t *testing.T) {
 // reported, and it ends with its namespace.
 func TestAPodWhoseNamespaceGoes(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
-		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", errors.New("unable to create new content in namespace default because it is being terminated"))
+		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1",
+			errors.New("unable to create new content in namespace default because it is being terminated"))
 		forbidden.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 		asked, _ := w.refused(forbidden)
 		w.run("web", leaves, nil, nil)
@@ -207,8 +212,9 @@ func TestPodsOfAInstanceThatIsNotListedForAWhileStay(t *testing.T) {
 		},
 		"it is taken over, and not tagged yet": func(w *town) {
 			w.cloud.blindAt = func() bool { return true }
-			c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination},
-				Annotations: map[string]string{api.AnnotationAdopt: "aws:///a/i-" + leaves}}}
+			c := &karpv1.NodeClaim{Spec: store.ClaimSpec(),
+				ObjectMeta: metav1.ObjectMeta{Name: "c", Finalizers: []string{api.FinalizerTermination},
+					Annotations: map[string]string{api.AnnotationAdopt: "aws:///a/i-" + leaves}}}
 			c.Status.ProviderID = "aws:///a/i-" + leaves
 			w.create(c)
 		},
@@ -243,14 +249,16 @@ func TestANodeGoesWhateverClaimsAreAboutIt(t *testing.T) {
 	for claims := range 3 {
 		inTown(t, func(t *testing.T, w *town) {
 			for i := range claims {
-				c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}}}
+				c := &karpv1.NodeClaim{Spec: store.ClaimSpec(),
+					ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}}}
 				c.Status.ProviderID = "aws:///a/i-" + leaves
 				w.create(c)
 			}
 			w.run("web", leaves, nil, nil)
 			w.leave(3*time.Minute, "the node gone", w.gone)
 			if len(w.pods("web")) > 0 || w.cloud.ends["i-"+leaves] != 1 {
-				t.Errorf("with %d claims: %d pods are left, and the machine was ended %d times", claims, len(w.pods("web")), w.cloud.ends["i-"+leaves])
+				t.Errorf("with %d claims: %d pods are left, and the machine was ended %d times", claims,
+					len(w.pods("web")), w.cloud.ends["i-"+leaves])
 			}
 		})
 	}
@@ -260,14 +268,16 @@ func TestANodeGoesWhateverClaimsAreAboutIt(t *testing.T) {
 func TestPodsThatLeaveAreCounted(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		claim := &karpv1.NodeClaim{}
-		condition.Set(claim, karpv1.ClaimDisruptionReason, metav1.ConditionTrue, string(karpv1.ReasonDrifted), "", time.Now())
+		condition.Set(claim, karpv1.ClaimDisruptionReason, metav1.ConditionTrue, string(karpv1.ReasonDrifted), "",
+			time.Now())
 		r, registry := w.start(), prometheus.NewRegistry()
 		r.Metrics = observe.NewMetrics(registry, "", "", "", "")
 		d := &departure{node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: leaves}}, reason: reasonOf(claim)}
 		evicted, removed := w.run("web", leaves, nil, nil), w.run("db", leaves, nil, nil)
 		ending := removed.DeepCopy()
 		ending.DeletionTimestamp = &metav1.Time{Time: time.Now()}
-		if err := errors.Join(r.evict(t.Context(), d, evicted), r.remove(t.Context(), d, removed, time.Second), r.remove(t.Context(), d, ending, time.Second)); err != nil {
+		if err := errors.Join(r.evict(t.Context(), d, evicted), r.remove(t.Context(), d, removed, time.Second),
+			r.remove(t.Context(), d, ending, time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := scraped.Lines(registry, "karpenter_pods_drained_total")

@@ -101,7 +101,8 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 	}
 	if err != nil {
 		r.Metrics.EndFailures.WithLabelValues(node.Labels[api.LabelZone], node.Labels[api.LabelZoneID]).Inc()
-		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true, Reason: "FailedTermination",
+		r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Warning: true,
+			Reason:  "FailedTermination",
 			Message: fmt.Sprintf("instance %s could not be terminated: %v", id, err), Topic: id})
 		return 0, fmt.Errorf("terminate instance %s of node %s: %w", id, node.Name, err)
 	}
@@ -113,7 +114,8 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 }
 
 // awaitEnd lets the node go if its instance, which was terminated, is gone.
-func (r *Reconciler) awaitEnd(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim, next time.Duration) (time.Duration, error) {
+func (r *Reconciler) awaitEnd(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim,
+	next time.Duration) (time.Duration, error) {
 	id := translate.InstanceID(node.Spec.ProviderID)
 	list, err := r.Instances.List(ctx, cloud.Filter{IDs: []string{id}})
 	switch {

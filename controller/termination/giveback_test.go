@@ -89,7 +89,9 @@ func departing(t *testing.T, nodes int, ready corev1.ConditionStatus, r *region)
 	}
 	hand := store.New(s, time.Now).Connect(nil)
 	for i := range nodes {
-		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Finalizers: []string{api.FinalizerTermination}, Labels: map[string]string{api.LabelZone: "a", api.LabelZoneID: "a-1"}},
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i),
+			Finalizers: []string{api.FinalizerTermination}, Labels: map[string]string{api.LabelZone: "a",
+				api.LabelZoneID: "a-1"}},
 			Spec:   corev1.NodeSpec{ProviderID: fmt.Sprintf("aws:///a/i-%d", i)},
 			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}}}
 		if err := hand.Create(t.Context(), n); err != nil {
@@ -99,7 +101,8 @@ func departing(t *testing.T, nodes int, ready corev1.ConditionStatus, r *region)
 			t.Fatal(err)
 		}
 	}
-	return &Reconciler{Store: hand, Live: hand, Serves: translate.Generations{translate.NodePools()}, Instances: r, Log: slog.New(slog.DiscardHandler), Now: time.Now, Events: &said{}, Foreign: allOurs,
+	return &Reconciler{Store: hand, Live: hand, Serves: translate.Generations{translate.NodePools()}, Instances: r,
+		Log: slog.New(slog.DiscardHandler), Now: time.Now, Events: &said{}, Foreign: allOurs,
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 
@@ -130,12 +133,15 @@ func TestALeavingInstanceCostsFewCalls(t *testing.T) {
 		ends, looks int // at most, for each instance
 		failed      string
 	}{
-		"thirty nodes":                              {30, corev1.ConditionTrue, seldom, nil, 1, 7, ""},
-		"a thousand nodes":                          {1000, corev1.ConditionTrue, seldom, nil, 1, 7, ""},
-		"silent kubelets":                           {30, corev1.ConditionUnknown, seldom, nil, 1, 9, ""},
-		"many events":                               {30, corev1.ConditionUnknown, 50 * time.Millisecond, nil, 1, 9, ""},
-		"refusals are not run against":              {30, corev1.ConditionTrue, seldom, func(r *region) { r.refuse = 3 }, 4, 8, "zone=a zone_id=a-1 90"},
-		"an order that came to nothing is repeated": {30, corev1.ConditionTrue, seldom, func(r *region) { r.ignore = 1 }, 2, 12, ""},
+		"thirty nodes":     {30, corev1.ConditionTrue, seldom, nil, 1, 7, ""},
+		"a thousand nodes": {1000, corev1.ConditionTrue, seldom, nil, 1, 7, ""},
+		"silent kubelets":  {30, corev1.ConditionUnknown, seldom, nil, 1, 9, ""},
+		"many events": {30, corev1.ConditionUnknown, 50 * time.Millisecond, nil, 1, 9,
+			""},
+		"refusals are not run against": {30, corev1.ConditionTrue, seldom,
+			func(r *region) { r.refuse = 3 }, 4, 8, "zone=a zone_id=a-1 90"},
+		"an order that came to nothing is repeated": {30, corev1.ConditionTrue, seldom,
+			func(r *region) { r.ignore = 1 }, 2, 12, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +163,9 @@ func TestALeavingInstanceCostsFewCalls(t *testing.T) {
 						len(instances.endsAt), tt.nodes, ends, looks, tt.ends, tt.looks)
 				}
 				const counted = "karpenter_cloudprovider_instance_termination_failures_total "
-				if got, err := scraped.Lines(registry, strings.TrimSpace(counted)); err != nil || strings.TrimPrefix(strings.Join(got, "\n"), counted) != tt.failed {
+				if got, err := scraped.Lines(registry,
+					strings.TrimSpace(counted)); err != nil || strings.TrimPrefix(strings.Join(got,
+					"\n"), counted) != tt.failed {
 					t.Errorf("counted %q, %v; want failures %q", got, err, tt.failed)
 				}
 				if left := len(r.ending.of) + len(r.silent.of); left > 0 {

@@ -16,7 +16,8 @@ var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // pod builds a pod by changing an ordinary running one.
 func pod(name string, change ...func(*corev1.Pod)) corev1.Pod {
-	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	for _, c := range change {
 		c(&p)
 	}
@@ -49,20 +50,31 @@ func TestLeaving(t *testing.T) {
 		pods []corev1.Pod
 		want string
 	}{
-		"SC-265 ordinary pods leave first":                    {[]corev1.Pod{pod("a"), pod("d", daemon), pod("c", critical), pod("cd", critical, daemon)}, "a"},
-		"SC-265 then ordinary daemons":                        {[]corev1.Pod{pod("d", daemon), pod("c", critical), pod("cd", critical, daemon)}, "d"},
-		"SC-265 then critical pods":                           {[]corev1.Pod{pod("c", critical), pod("cd", critical, daemon)}, "c"},
-		"SC-265 and critical daemons last":                    {[]corev1.Pod{pod("cd", critical, daemon)}, "cd"},
-		"SC-266 a dying pod of the group holds the next one":  {[]corev1.Pod{pod("a", dying(time.Second)), pod("c", critical)}, "a"},
-		"SC-262 finished pods are not waited for":             {[]corev1.Pod{pod("a", succeeded)}, ""},
-		"SC-267 static pods are not waited for":               {[]corev1.Pod{pod("a", mirror)}, ""},
-		"SC-262 ownerless pods are evicted like others":       {[]corev1.Pod{pod("a")}, "a"},
-		"pods stuck a minute beyond their end are given up":   {[]corev1.Pod{pod("a", dying(61*time.Second))}, ""},
-		"SC-260 tolerating our taint by Exists means staying": {[]corev1.Pod{pod("a", tolerating(corev1.Toleration{Key: api.TaintDisrupted, Operator: corev1.TolerationOpExists}))}, ""},
-		"SC-260 tolerating our taint by Equal means staying":  {[]corev1.Pod{pod("a", tolerating(corev1.Toleration{Key: api.TaintDisrupted, Operator: corev1.TolerationOpEqual}))}, ""},
-		"SC-260 tolerating everything means staying":          {[]corev1.Pod{pod("a", tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists}))}, ""},
-		"SC-261 tolerating unschedulable nodes means leaving": {[]corev1.Pod{pod("a", tolerating(corev1.Toleration{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists}))}, "a"},
-		"tolerating our taint's NoExecute form means leaving": {[]corev1.Pod{pod("a", tolerating(corev1.Toleration{Key: api.TaintDisrupted, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}))}, "a"},
+		"SC-265 ordinary pods leave first": {[]corev1.Pod{pod("a"), pod("d", daemon),
+			pod("c", critical), pod("cd", critical, daemon)}, "a"},
+		"SC-265 then ordinary daemons": {[]corev1.Pod{pod("d", daemon), pod("c", critical),
+			pod("cd", critical, daemon)}, "d"},
+		"SC-265 then critical pods": {[]corev1.Pod{pod("c", critical),
+			pod("cd", critical, daemon)}, "c"},
+		"SC-265 and critical daemons last": {[]corev1.Pod{pod("cd", critical, daemon)}, "cd"},
+		"SC-266 a dying pod of the group holds the next one": {[]corev1.Pod{pod("a", dying(time.Second)),
+			pod("c", critical)}, "a"},
+		"SC-262 finished pods are not waited for":           {[]corev1.Pod{pod("a", succeeded)}, ""},
+		"SC-267 static pods are not waited for":             {[]corev1.Pod{pod("a", mirror)}, ""},
+		"SC-262 ownerless pods are evicted like others":     {[]corev1.Pod{pod("a")}, "a"},
+		"pods stuck a minute beyond their end are given up": {[]corev1.Pod{pod("a", dying(61*time.Second))}, ""},
+		"SC-260 tolerating our taint by Exists means staying": {[]corev1.Pod{pod("a",
+			tolerating(corev1.Toleration{Key: api.TaintDisrupted, Operator: corev1.TolerationOpExists}))}, ""},
+		"SC-260 tolerating our taint by Equal means staying": {[]corev1.Pod{pod("a",
+			tolerating(corev1.Toleration{Key: api.TaintDisrupted, Operator: corev1.TolerationOpEqual}))}, ""},
+		"SC-260 tolerating everything means staying": {[]corev1.Pod{pod("a",
+			tolerating(corev1.Toleration{Operator: corev1.TolerationOpExists}))}, ""},
+		"SC-261 tolerating unschedulable nodes means leaving": {[]corev1.Pod{pod("a",
+			tolerating(corev1.Toleration{Key: corev1.TaintNodeUnschedulable,
+				Operator: corev1.TolerationOpExists}))}, "a"},
+		"tolerating our taint's NoExecute form means leaving": {[]corev1.Pod{pod("a",
+			tolerating(corev1.Toleration{Key: api.TaintDisrupted, Operator: corev1.TolerationOpExists,
+				Effect: corev1.TaintEffectNoExecute}))}, "a"},
 		"protected pods are waited for, not skipped (SC-277)": {[]corev1.Pod{pod("a", annotated("true"))}, "a"},
 		"a node without pods is drained":                      {nil, ""},
 	}
@@ -96,16 +108,21 @@ func TestHowToRemove(t *testing.T) {
 		want     removal
 		grace    time.Duration
 	}{
-		"an ordinary pod is evicted":                                {pod("a"), 0, evict, 0},
-		"SC-277 a protected pod stays":                              {pod("a", annotated("true")), 0, leave, 0},
-		"SC-277 protection for a time that is over no longer holds": {pod("a", annotated("1m"), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: now.Add(-time.Hour)} }), 0, evict, 0},
-		"a value that is no length of time protects nothing":        {pod("a", annotated("soon")), 0, evict, 0},
-		"a dying pod is left to die":                                {pod("a", dying(time.Second)), 0, leave, 0},
-		"SC-272 a pod is deleted early enough for its grace":        {pod("a", grace(60)), 50 * time.Second, remove, 50 * time.Second},
-		"SC-272 a pod with a short grace is still evicted":          {pod("a", grace(10)), 50 * time.Second, evict, 0},
-		"SC-272 the deadline overrides protection":                  {pod("a", annotated("true"), grace(60)), 30 * time.Second, remove, 30 * time.Second},
-		"SC-272 a dying pod whose end lies beyond it is tightened":  {pod("a", dying(-2*time.Minute)), time.Minute, remove, time.Minute},
-		"SC-275 after the deadline a pod still gets one second":     {pod("a", grace(30)), -time.Minute, remove, time.Second},
+		"an ordinary pod is evicted":   {pod("a"), 0, evict, 0},
+		"SC-277 a protected pod stays": {pod("a", annotated("true")), 0, leave, 0},
+		"SC-277 protection for a time that is over no longer holds": {pod("a", annotated("1m"),
+			func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: now.Add(-time.Hour)} }), 0, evict, 0},
+		"a value that is no length of time protects nothing": {pod("a", annotated("soon")), 0, evict, 0},
+		"a dying pod is left to die":                         {pod("a", dying(time.Second)), 0, leave, 0},
+		"SC-272 a pod is deleted early enough for its grace": {pod("a", grace(60)), 50 * time.Second, remove,
+			50 * time.Second},
+		"SC-272 a pod with a short grace is still evicted": {pod("a", grace(10)), 50 * time.Second, evict, 0},
+		"SC-272 the deadline overrides protection": {pod("a", annotated("true"), grace(60)),
+			30 * time.Second, remove, 30 * time.Second},
+		"SC-272 a dying pod whose end lies beyond it is tightened": {pod("a", dying(-2*time.Minute)), time.Minute,
+			remove, time.Minute},
+		"SC-275 after the deadline a pod still gets one second": {pod("a", grace(30)), -time.Minute, remove,
+			time.Second},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -17,8 +17,10 @@ import (
 // ends gives the node that leaves a claim whose instance the cloud takes away.
 func (w *town) ends(in time.Duration) time.Time {
 	at := time.Now().Add(in).UTC()
-	w.create(&karpv1.NodeClaim{Spec: store.ClaimSpec(), Status: karpv1.NodeClaimStatus{ProviderID: "aws:///a/i-" + leaves},
-		ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination}, Annotations: map[string]string{api.AnnotationEnds: at.Format(time.RFC3339)}}})
+	w.create(&karpv1.NodeClaim{Spec: store.ClaimSpec(),
+		Status: karpv1.NodeClaimStatus{ProviderID: "aws:///a/i-" + leaves},
+		ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination},
+			Annotations: map[string]string{api.AnnotationEnds: at.Format(time.RFC3339)}}})
 	return at
 }
 
@@ -59,7 +61,8 @@ func TestPodsAreHeldAsThePlanSays(t *testing.T) {
 func TestPodsAreHeldUntilAPlanIsMade(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		end := w.ends(2 * time.Minute)
-		w.has(w.run("a", leaves, nil, nil), func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = new(int64(45)) })
+		w.has(w.run("a", leaves, nil, nil),
+			func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = new(int64(45)) })
 		w.run("b", leaves, nil, nil)
 		w.plan(end.Add(time.Hour), 0)
 		began := time.Now()

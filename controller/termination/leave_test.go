@@ -70,8 +70,9 @@ func TestADeadlineEndsTheWaitForLoadBalancers(t *testing.T) {
 
 // due gives the node that leaves a claim whose drain must be over then.
 func (w *town) due(in time.Duration) {
-	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(), ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination},
-		Annotations: map[string]string{api.AnnotationTerminationTimestamp: time.Now().Add(in).Format(time.RFC3339)}}}
+	c := &karpv1.NodeClaim{Spec: store.ClaimSpec(),
+		ObjectMeta: metav1.ObjectMeta{Name: leaves, Finalizers: []string{api.FinalizerTermination},
+			Annotations: map[string]string{api.AnnotationTerminationTimestamp: time.Now().Add(in).Format(time.RFC3339)}}}
 	c.Status.ProviderID = "aws:///a/i-" + leaves
 	w.create(c)
 }
@@ -105,7 +106,11 @@ func TestPodsOfTwoNodesThatLeaveDoNotTakeEachOtherForReady(t *testing.T) {
 		w.run("web", leaves, rs, keepReady)
 		w.run("web", stays, rs, keepReady)
 		w.watch("web")
-		w.fault = func(store.Call) (before, after error) { time.Sleep(10 * time.Millisecond); return nil, nil } // as calls take
+		w.fault = func(store.Call) (before, after error) {
+			time.Sleep(10 * time.Millisecond)
+			return nil,
+				nil
+		} // as calls take
 		r, ctx := w.start(), context.Background()
 		reads := make(chan struct{})
 		for _, name := range []string{leaves, stays} {
@@ -204,7 +209,8 @@ func TestVolumesOfPodsThatLeaveAreWaitedFor(t *testing.T) {
 		stay.Spec.NodeName = leaves
 		stay.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 		stay.Spec.Volumes = []corev1.Volume{
-			{Name: "kept", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "kept"}}},
+			{Name: "kept",
+				VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "kept"}}},
 			{Name: "own", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 		}
 		w.create(stay)
@@ -213,7 +219,8 @@ func TestVolumesOfPodsThatLeaveAreWaitedFor(t *testing.T) {
 		w.attach("data", "data", leaves)
 		w.attach("elsewhere", "elsewhere", stays)
 		w.run("web", leaves, nil, nil)
-		w.leave(time.Minute, "the wait for a volume", func() bool { return w.reported.has("AwaitingVolumeDetachment: 1 volumes are still attached") })
+		w.leave(time.Minute, "the wait for a volume",
+			func() bool { return w.reported.has("AwaitingVolumeDetachment: 1 volumes are still attached") })
 		if w.cloud.ends["i-"+leaves] > 0 {
 			t.Error("the machine was given back with a volume attached")
 		}

@@ -22,7 +22,8 @@ import (
 // clients wait for two minutes to hear that.
 func (r *Reconciler) never(ctx context.Context, pod *corev1.Pod) string {
 	var budgets policyv1.PodDisruptionBudgetList
-	if err := r.Store.List(ctx, &budgets, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy); err != nil { // only read
+	if err := r.Store.List(ctx, &budgets, client.InNamespace(pod.Namespace),
+		client.UnsafeDisableDeepCopy); err != nil { // only read
 		return ""
 	}
 	p := podspec.Pod(pod, r.Now())

@@ -52,8 +52,9 @@ type Reconciler struct {
 	Doubt     apiclock.Doubt // of that time: no deadline has come meanwhile
 	Holds     holds
 	Surges    surge.Records
-	Shifted   func(zoneID string) bool                                // reports zones that work is shifted away from; nil: of none
-	Foreign   func(ctx context.Context, n *corev1.Node) (bool, error) // whether a node that no claim of ours is about is another provider's
+	Shifted   func(zoneID string) bool // reports zones that work is shifted away from; nil: of none
+	Foreign   func(ctx context.Context, n *corev1.Node) (bool,
+		error) // whether a node that no claim of ours is about is another provider's
 
 	// Held reports whether a node that no claim has is not to be drained, since too many
 	// have lost theirs at once; nil: none is.
@@ -191,7 +192,8 @@ func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.Node
 		return 0, err
 	}
 	if group, later := leaving(pods, r.overBy()); len(group) > 0 {
-		if err := r.say(ctx, claim, karpv1.ClaimDrained, karpv1.ReasonDraining, stillToLeave(len(group)+len(later))); err != nil {
+		if err := r.say(ctx, claim, karpv1.ClaimDrained, karpv1.ReasonDraining,
+			stillToLeave(len(group)+len(later))); err != nil {
 			return 0, err
 		}
 		r.reportDeadline(node, d.deadline)
@@ -218,10 +220,12 @@ func (r *Reconciler) empty(ctx context.Context, d *departure, claim *karpv1.Node
 func (r *Reconciler) forget(ctx context.Context, node *corev1.Node, claim *karpv1.NodeClaim) error {
 	before := node.DeepCopy()
 	controllerutil.RemoveFinalizer(node, api.FinalizerTermination)
-	if err := r.Store.Patch(ctx, node, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+	if err := r.Store.Patch(ctx, node,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove finalizer of node %s: %w", node.Name, err)
 	}
-	r.Log.Info("deleted node", "node", node.Name, "pool", translate.PoolCalled(node.Labels), "instance", node.Spec.ProviderID)
+	r.Log.Info("deleted node", "node", node.Name, "pool", translate.PoolCalled(node.Labels), "instance",
+		node.Spec.ProviderID)
 	id := translate.InstanceID(node.Spec.ProviderID)
 	r.silent.drop(id)
 	r.ending.drop(id)
@@ -249,7 +253,8 @@ func (r *Reconciler) say(ctx context.Context, claim *karpv1.NodeClaim, kind, rea
 		return nil
 	}
 	lock := client.MergeFromWithOptimisticLock{}
-	if err := r.Store.Status().Patch(ctx, claim, client.MergeFromWithOptions(before, lock)); client.IgnoreNotFound(err) != nil {
+	if err := r.Store.Status().Patch(ctx, claim,
+		client.MergeFromWithOptions(before, lock)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write condition %s of claim %s: %w", kind, claim.Name, err)
 	}
 	return nil

@@ -41,7 +41,8 @@ func (r *Reconciler) scale(ctx context.Context, w *workload, replicas int32) err
 		return err
 	}
 	body := client.WithSubResourceBody(&autoscalingv1.Scale{})
-	if err := r.Store.SubResource("scale").Patch(ctx, w.Object, client.RawPatch(types.MergePatchType, patch), body); err != nil {
+	if err := r.Store.SubResource("scale").Patch(ctx, w.Object, client.RawPatch(types.MergePatchType, patch),
+		body); err != nil {
 		return fmt.Errorf("scale %s %s/%s to %d: %w", w.kind, w.GetNamespace(), w.GetName(), replicas, err)
 	}
 	return nil

@@ -62,7 +62,9 @@ func (r *Reconciler) standIn(ctx context.Context, d *departure, p *corev1.Pod) (
 	case inTime && w.GetGeneration() == s.Generation: // recorded, and not scaled yet
 		return awaitsSecond, r.scaleUp(ctx, d, w, *s, p)
 	}
-	r.reportSurge(w, true, "SurgeFailed", fmt.Sprintf("pod %s goes without another that is ready: none came in %s, or another user set its replicas", p.Name, surgeFor))
+	r.reportSurge(w, true, "SurgeFailed",
+		fmt.Sprintf("pod %s goes without another that is ready: none came in %s, or another user set its replicas",
+			p.Name, surgeFor))
 	return "", nil
 }
 
@@ -74,7 +76,8 @@ func (r *Reconciler) beginSurge(ctx context.Context, d *departure, w *workload, 
 	}
 	why, err := r.unsuited(ctx, w, p)
 	if err == nil && why == "" {
-		s := surge.Record{Kind: w.kind, Namespace: w.GetNamespace(), Name: w.GetName(), PodUID: p.UID, Generation: w.GetGeneration(), Since: r.Now()}
+		s := surge.Record{Kind: w.kind, Namespace: w.GetNamespace(), Name: w.GetName(), PodUID: p.UID,
+			Generation: w.GetGeneration(), Since: r.Now()}
 		r.expectSurges() // a write that failed may have come through
 		if err = r.Surges.Add(ctx, s); err == nil {
 			err = r.scaleUp(ctx, d, w, s, p)
@@ -107,7 +110,8 @@ func (r *Reconciler) scaleUp(ctx context.Context, d *departure, w *workload, s s
 		return errors.Join(err, r.Surges.Remove(ctx, s))
 	}
 	if err == nil {
-		r.reportSurge(w, false, "Surged", fmt.Sprintf("two replicas until pod %s has left node %s", p.Name, d.node.Name))
+		r.reportSurge(w, false, "Surged",
+			fmt.Sprintf("two replicas until pod %s has left node %s", p.Name, d.node.Name))
 	}
 	return err
 }
@@ -188,7 +192,8 @@ func (r *Reconciler) takeBack(ctx context.Context, s surge.Record) error {
 // isOver reports whether the second replica is not needed any more.
 func (r *Reconciler) isOver(ctx context.Context, w *workload, s surge.Record) (bool, error) {
 	var pods corev1.PodList
-	if err := r.Live.List(ctx, &pods, client.InNamespace(w.GetNamespace()), client.MatchingLabelsSelector{Selector: w.selector()}); err != nil {
+	if err := r.Live.List(ctx, &pods, client.InNamespace(w.GetNamespace()),
+		client.MatchingLabelsSelector{Selector: w.selector()}); err != nil {
 		return false, fmt.Errorf("list the pods of %s %s/%s: %w", w.kind, w.GetNamespace(), w.GetName(), err)
 	}
 	for i := range pods.Items {
@@ -228,5 +233,6 @@ func (r *Reconciler) stabilize(ctx context.Context, p *corev1.Pod) error {
 }
 
 func (r *Reconciler) reportSurge(w *workload, warning bool, reason, message string) {
-	r.Events.Publish(observe.Event{About: w.Object, Key: w.kind + "/" + w.GetNamespace() + "/" + w.GetName(), Warning: warning, Reason: reason, Message: message})
+	r.Events.Publish(observe.Event{About: w.Object, Key: w.kind + "/" + w.GetNamespace() + "/" + w.GetName(),
+		Warning: warning, Reason: reason, Message: message})
 }

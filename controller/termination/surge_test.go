@@ -46,7 +46,8 @@ func (w *town) isSingle() bool {
 	return w.gone() && n == 1 && surges == 0 && len(w.pods("web")) == 1
 }
 
-var forbidden = apierrors.NewForbidden(schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}, "", errors.New("no"))
+var forbidden = apierrors.NewForbidden(schema.GroupResource{Group: "autoscaling",
+	Resource: "horizontalpodautoscalers"}, "", errors.New("no"))
 
 var errDead = errors.New("the controller died here")
 
@@ -195,8 +196,9 @@ func TestAScaleByAUserWins(t *testing.T) {
 func TestWorkloadsThatMustNotSurgeDoNot(t *testing.T) {
 	owner := func(operation metav1.ManagedFieldsOperationType) func(*appsv1.Deployment) {
 		return func(d *appsv1.Deployment) {
-			d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "flux", Operation: operation, FieldsType: "FieldsV1",
-				FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`)}}
+			d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "flux", Operation: operation,
+				FieldsType: "FieldsV1",
+				FieldsV1:   metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`)}}
 		}
 	}
 	tests := map[string]struct {
@@ -204,10 +206,12 @@ func TestWorkloadsThatMustNotSurgeDoNot(t *testing.T) {
 		prepare func(w *town)
 		says    string // of the event; empty: it surges
 	}{
-		"nothing is in the way":                 {nil, nil, ""},
-		"another wrote the replicas once":       {owner(metav1.ManagedFieldsOperationUpdate), nil, ""},
-		"another keeps the replicas":            {owner(metav1.ManagedFieldsOperationApply), nil, "field manager flux owns spec.replicas"},
-		"an autoscaler sets them":               {nil, func(w *town) { w.scaler("web") }, "HorizontalPodAutoscaler web sets its replicas"},
+		"nothing is in the way":           {nil, nil, ""},
+		"another wrote the replicas once": {owner(metav1.ManagedFieldsOperationUpdate), nil, ""},
+		"another keeps the replicas": {owner(metav1.ManagedFieldsOperationApply), nil,
+			"field manager flux owns spec.replicas"},
+		"an autoscaler sets them": {nil, func(w *town) { w.scaler("web") },
+			"HorizontalPodAutoscaler web sets its replicas"},
 		"an autoscaler sets those of another":   {nil, func(w *town) { w.scaler("api") }, ""},
 		"two of its pods must not run together": {func(d *appsv1.Deployment) { d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType }, nil, "its strategy is Recreate"},
 		"the controller may not scale": {nil, func(w *town) {
@@ -256,7 +260,8 @@ func TestAVolumeOfOneNodeForbidsASurge(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		w.attach("data", "data", stays)
 		p := w.run("web", leaves, w.deployment("web", 1, surging, nil), surging)
-		p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+		p.Spec.Volumes = []corev1.Volume{{Name: "data",
+			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
 		if err := w.hand.Update(context.Background(), p); err != nil {
 			t.Fatal(err)
 		}

@@ -81,13 +81,16 @@ func newTown(t *testing.T) *town {
 			t.Fatal(err)
 		}
 	}
-	w := &town{t: t, server: store.New(s, time.Now), cloud: newRegion(), reported: &said{}, holds: &apply.Holds{}, readyAfter: 5 * time.Second, fewest: map[string]int{}}
+	w := &town{t: t, server: store.New(s, time.Now), cloud: newRegion(), reported: &said{}, holds: &apply.Holds{},
+		readyAfter: 5 * time.Second, fewest: map[string]int{}}
 	w.hand = w.server.Connect(nil)
 	for _, name := range []string{leaves, stays} {
 		w.create(&corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}, Finalizers: []string{api.FinalizerTermination}},
-			Spec:       corev1.NodeSpec{ProviderID: "aws:///a/i-" + name},
-			Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}})
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"},
+				Finalizers: []string{api.FinalizerTermination}},
+			Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-" + name},
+			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady,
+				Status: corev1.ConditionTrue}}}})
 	}
 	return w
 }
@@ -118,17 +121,20 @@ func (w *town) list(l client.ObjectList) {
 func (w *town) pods(app string) []corev1.Pod {
 	var l corev1.PodList
 	w.list(&l)
-	return slices.DeleteFunc(l.Items, func(p corev1.Pod) bool { return p.Labels["app"] != app || p.DeletionTimestamp != nil })
+	return slices.DeleteFunc(l.Items,
+		func(p corev1.Pod) bool { return p.Labels["app"] != app || p.DeletionTimestamp != nil })
 }
 
 // pool has the nodes be of a pool with these annotations.
 func (w *town) pool(annotations map[string]string) {
-	w.create(&karpv1.NodePool{Spec: store.PoolSpec(), ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: annotations}})
+	w.create(&karpv1.NodePool{Spec: store.PoolSpec(),
+		ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: annotations}})
 }
 
 // run makes pods of an owner that are ready.
 func (w *town) run(app, node string, owner client.Object, annotations map[string]string) *corev1.Pod {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": app}, Annotations: annotations}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": app},
+		Annotations: annotations}}
 	w.made++
 	p.Name = fmt.Sprintf("%s-%d", app, w.made)
 	kind := ""
@@ -139,7 +145,8 @@ func (w *town) run(app, node string, owner client.Object, annotations map[string
 		kind, p.Name = "StatefulSet", app+"-0"
 	}
 	if kind != "" {
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: new(true)}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(),
+			UID: owner.GetUID(), Controller: new(true)}}
 	}
 	p.Spec.NodeName = node
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -148,7 +155,8 @@ func (w *town) run(app, node string, owner client.Object, annotations map[string
 }
 
 func (w *town) service(app string) {
-	w.create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app}, Spec: corev1.ServiceSpec{Selector: map[string]string{"app": app}}})
+	w.create(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app},
+		Spec: corev1.ServiceSpec{Selector: map[string]string{"app": app}}})
 }
 
 func meant(app string) *metav1.LabelSelector {
@@ -156,14 +164,17 @@ func meant(app string) *metav1.LabelSelector {
 }
 
 // deployment makes a Deployment with its ReplicaSet, and no pods yet.
-func (w *town) deployment(app string, replicas int32, annotations map[string]string, change func(*appsv1.Deployment)) *appsv1.ReplicaSet {
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app}, Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: meant(app)}}
+func (w *town) deployment(app string, replicas int32, annotations map[string]string,
+	change func(*appsv1.Deployment)) *appsv1.ReplicaSet {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app},
+		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: meant(app)}}
 	if change != nil {
 		change(d)
 	}
 	w.create(d)
-	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app, OwnerReferences: []metav1.OwnerReference{
-		{Kind: "Deployment", Name: app, UID: d.UID, Controller: new(true)}}}}
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app,
+		OwnerReferences: []metav1.OwnerReference{
+			{Kind: "Deployment", Name: app, UID: d.UID, Controller: new(true)}}}}
 	rs.Spec = appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: meant(app)}
 	rs.Spec.Template.Annotations = annotations
 	w.create(rs)
@@ -171,7 +182,8 @@ func (w *town) deployment(app string, replicas int32, annotations map[string]str
 }
 
 func (w *town) set(app string, annotations map[string]string, change func(*appsv1.StatefulSet)) *appsv1.StatefulSet {
-	s := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app}, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Selector: meant(app)}}
+	s := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: app},
+		Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Selector: meant(app)}}
 	s.Spec.Template.Annotations = annotations
 	if change != nil {
 		change(s)
@@ -279,8 +291,10 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 		there := w.get(name, p)
 		switch {
 		case !there && i < int(*s.Spec.Replicas):
-			p = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": s.Name}, Annotations: s.Spec.Template.Annotations,
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: s.Name, UID: s.UID, Controller: new(true)}}}}
+			p = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name,
+				Labels: map[string]string{"app": s.Name}, Annotations: s.Spec.Template.Annotations,
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: s.Name,
+					UID: s.UID, Controller: new(true)}}}}
 			p.Spec.NodeName = stays
 			w.create(p)
 		case there && i >= int(*s.Spec.Replicas) && p.DeletionTimestamp == nil:
@@ -292,7 +306,8 @@ func (w *town) keepInOrder(s *appsv1.StatefulSet) {
 // start makes a controller that knows nothing of earlier ones.
 func (w *town) start() *Reconciler {
 	store := w.server.Connect(w.fault)
-	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()}, Instances: w.cloud, Log: slog.New(slog.DiscardHandler), Now: time.Now, Doubt: func() string { return w.doubt }, Events: w.reported, Foreign: allOurs, Shifted: w.shifted, Holds: w.holds, Surges: recordsOf(store),
+	return &Reconciler{Store: store, Live: store, Serves: translate.Generations{translate.NodePools()},
+		Instances: w.cloud, Log: slog.New(slog.DiscardHandler), Now: time.Now, Doubt: func() string { return w.doubt }, Events: w.reported, Foreign: allOurs, Shifted: w.shifted, Holds: w.holds, Surges: recordsOf(store),
 		Metrics: observe.NewMetrics(prometheus.NewRegistry(), "", "", "", "")}
 }
 
@@ -359,10 +374,12 @@ func inTown(t *testing.T, story func(t *testing.T, w *town)) {
 
 // attach makes a bound claim of a volume that is attached to a node.
 func (w *town) attach(claim, volume, node string) {
-	w.create(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: claim}, Spec: corev1.PersistentVolumeClaimSpec{
-		VolumeName: volume, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}}})
+	w.create(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: claim},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			VolumeName: volume, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}}})
 	a := w.attachment(volume)
-	a.Spec = storagev1.VolumeAttachmentSpec{NodeName: node, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &volume}}
+	a.Spec = storagev1.VolumeAttachmentSpec{NodeName: node,
+		Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &volume}}
 	w.create(a)
 }
 

@@ -16,7 +16,8 @@ import (
 
 // awaitVolumes waits until the volumes of pods that left are detached, or
 // the deadline has passed.
-func (r *Reconciler) awaitVolumes(ctx context.Context, d *departure, claim *karpv1.NodeClaim, pods []corev1.Pod) (time.Duration, error) {
+func (r *Reconciler) awaitVolumes(ctx context.Context, d *departure, claim *karpv1.NodeClaim,
+	pods []corev1.Pod) (time.Duration, error) {
 	node := d.node
 	var list storagev1.VolumeAttachmentList
 	if err := r.Store.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // all of the cluster's, only read
@@ -40,7 +41,8 @@ func (r *Reconciler) awaitVolumes(ctx context.Context, d *departure, claim *karp
 		return 0, nil
 	}
 	message := fmt.Sprintf("%d volumes are still attached", waiting)
-	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name, Reason: karpv1.ReasonAwaitingVolumeDetachment, Message: message})
+	r.Events.Publish(observe.Event{About: node, Key: "Node/" + node.Name,
+		Reason: karpv1.ReasonAwaitingVolumeDetachment, Message: message})
 	return recheckDrain, r.say(ctx, claim, karpv1.ClaimVolumesDetached, karpv1.ReasonAwaitingVolumeDetachment, message)
 }
 

@@ -112,7 +112,8 @@ func unsuited(w *workload) string {
 	}
 	for _, m := range w.GetManagedFields() {
 		if m.Operation == metav1.ManagedFieldsOperationApply && m.FieldsV1 != nil && ownsReplicas(m.FieldsV1.GetRawBytes()) {
-			return fmt.Sprintf("field manager %s owns spec.replicas by server-side apply, and would set it back", m.Manager)
+			return fmt.Sprintf("field manager %s owns spec.replicas by server-side apply, and would set it back",
+				m.Manager)
 		}
 	}
 	switch o := w.Object.(type) {
