@@ -262,9 +262,14 @@ lab-long: build ## stories in labs in which minutes must go by: newer images and
 ##@ Upkeep
 
 .PHONY: generate
-generate: ## write CRDs, deep copies and pages of the reference from the API types, IAM policies and templates from cloud/aws/rights, dashboards and rules, what the charts have of them, and the list of folders
+generate: ## write CRDs, deep copies and pages of the reference from the API types, pages of commands from their help, IAM policies and templates from cloud/aws/rights, dashboards and rules, what the charts have of them, and the list of folders
 	@cd deploy/monitoring && $(STATIC) go run ./generate .
 	@$(STATIC) go generate ./kube/api/... ./deploy/aws ./charts/... ./internal/tidy
+	@$(STATIC) go run ./cmd/daemok reference --markdown docs/reference/cli
+
+.PHONY: man
+man: ## man pages of all commands, in bin/man: MANPATH=bin/man man daemok-plan
+	@$(STATIC) go run ./cmd/daemok reference --man bin/man/man1
 
 .PHONY: dashboards
 dashboards: ## draw the dashboards over a recording of a lab, for docs/tasks/monitoring.md

@@ -8,10 +8,6 @@ import (
 	"time"
 )
 
-// batchIdle is how long the product waits for more pods before it decides,
-// as it is set by default.
-const batchIdle = time.Second
-
 // emptyFor is consolidateAfter of examples/v1/nodepool.yaml.
 const emptyFor = 30 * time.Second
 
@@ -24,8 +20,8 @@ const (
 // instancesReported is how many claims are described when a step does not come.
 const instancesReported = 5
 
-func settingUp() []step {
-	return []step{{
+func settingUp() act {
+	return act{steps: []step{{
 		name: "node pool ready", limit: time.Minute, log: "controller",
 		reached: func(w *world) bool {
 			return w.settings["NodePool default"] == "ready" && w.settings["EC2NodeClass default"] == "ready"
@@ -37,70 +33,52 @@ func settingUp() []step {
 			}
 			return orNothing(seen)
 		},
-		say: func(*world, time.Duration) string { return "EC2NodeClass and NodePool are ready" },
-	}}
+	}}, say: func(*world) []string { return []string{"demo: EC2NodeClass and NodePool are ready"} }}
 }
 
-func goingUp(pods int, timeScale float64) []step {
-	return []step{
+func goingUp(pods int, timeScale float64) act {
+	return act{waits: upWaits, least: 8 * time.Second, say: sayLaunch, steps: []step{
 		{
 			name: "pending", limit: 30 * time.Second, log: "controller-manager", instead: podsSeen,
 			reached: func(w *world) bool {
 				return w.count(func(p podSight) bool { return p.waiting != "" }) >= pods || someInstance(w)
 			},
-			say: func(w *world, _ time.Duration) string {
-				return fmt.Sprintf("%d pods pending: %s", len(w.pods), anyWaiting(w))
-			},
 		}, {
 			name: "decide", limit: 30 * time.Second, log: "controller", instead: podsSeen,
-			reached: someInstance, say: sayDecision,
+			reached: someInstance,
 		}, {
 			name: "launch", limit: time.Minute, log: "controller", instead: instancesSeen,
 			reached: func(w *world) bool { return w.every(func(m *instance) bool { return !m.launchedAt.IsZero() }) },
-			say:     sayLaunch,
 		}, {
 			name: "registered", limit: scaled(bootSlowest, timeScale), log: "controller", instead: instancesSeen,
 			reached: func(w *world) bool { return w.every(func(m *instance) bool { return !m.registeredAt.IsZero() }) },
-			say:     sayRegistered,
 		}, {
 			name: "ready", limit: scaled(bootSlowest, timeScale), log: "controller", instead: instancesSeen,
 			reached: func(w *world) bool {
 				return w.every(func(m *instance) bool { return !m.nodeReadyAt.IsZero() && !m.openAt.IsZero() })
 			},
-			say: sayReady,
 		}, {
 			name: "running", limit: time.Minute, log: "scheduler", instead: podsSeen,
 			reached: func(w *world) bool { return w.count(func(p podSight) bool { return p.running }) == pods },
-			say: func(w *world, _ time.Duration) string {
-				return fmt.Sprintf("%d pods run (scheduling and starting them is the work of kube-scheduler and the kubelet)", len(w.pods))
-			},
 		},
-	}
+	}}
 }
 
-func goingDown(timeScale float64) []step {
-	return []step{
+func goingDown(timeScale float64) act {
+	return act{waits: downWaits, least: 38 * time.Second, say: func(*world) []string { return nil }, steps: []step{
 		{
 			name: "empty", limit: time.Minute, log: "controller-manager", instead: podsSeen,
 			reached: func(w *world) bool { return len(w.pods) == 0 },
-			say: func(*world, time.Duration) string {
-				return fmt.Sprintf("all pods are gone; the NodePool keeps an empty node for %v (consolidateAfter)", emptyFor)
-			},
 		}, {
 			name: "leaving", limit: emptyFor + 30*time.Second, log: "controller", instead: instancesSeen,
 			reached: func(w *world) bool { return w.every(func(m *instance) bool { return !m.leavingAt.IsZero() }) },
-			say:     sayLeaving,
 		}, {
 			name: "removed", limit: scaled(stopSlowest, timeScale), log: "controller", instead: instancesSeen,
 			reached: func(w *world) bool {
 				return w.every(func(m *instance) bool { return !m.goneAt.IsZero() && (m.node == "" || !m.nodeGoneAt.IsZero()) })
 			},
-			say: func(w *world, _ time.Duration) string {
-				away := w.longest(func(m *instance) time.Time { return m.leavingAt }, func(m *instance) time.Time { return m.goneAt })
-				return fmt.Sprintf("instance, node and NodeClaim are gone (%s after the decision: the drain, and AWS terminating the instance)", brief(away))
-			},
 		},
-	}
+	}}
 }
 
 // scaled is a limit for what the time scale makes faster, with a minute for
@@ -113,75 +91,23 @@ func someInstance(w *world) bool {
 	return w.every(func(*instance) bool { return true })
 }
 
-func sayDecision(w *world, _ time.Duration) string {
+// sayLaunch is what was launched, why that, and what stood in the way.
+func sayLaunch(w *world) []string {
 	var lines []string
 	for _, m := range w.sorted() {
 		if m.decision == nil {
-			lines = append(lines, fmt.Sprintf("decided: NodeClaim %s (it has no record of the choice)", m.claim))
-			continue
+			lines = append(lines, fmt.Sprintf("launched %s: %s in %s, %s", m.providerID, m.kind, m.zone, m.option))
+		} else {
+			lines = append(lines, fmt.Sprintf("launched %s", m.decision.offering))
+			for _, o := range m.decision.RunnersUp {
+				lines = append(lines, fmt.Sprintf("  next best %s: %s", o, o.WhyNot))
+			}
 		}
-		lines = append(lines, fmt.Sprintf("decided: launch %s", m.decision.offering))
-		for _, o := range m.decision.RunnersUp {
-			lines = append(lines, fmt.Sprintf("  next best %s: %s", o, o.WhyNot))
-		}
-	}
-	var last time.Time // the end of the batch: the last claim of the plan
-	for _, m := range w.instances {
-		if m.seenAt.After(last) {
-			last = m.seenAt
-		}
-	}
-	since := max(0, last.Sub(w.podCreatedAt))
-	return strings.Join(append(lines, fmt.Sprintf("Daemok's share: %s after the last pod was created, %s of it the batch window",
-		brief(since), min(since, batchIdle).Round(time.Millisecond))), "\n")
-}
-
-func sayLaunch(w *world, _ time.Duration) string {
-	var lines []string
-	for _, m := range w.sorted() {
-		lines = append(lines, fmt.Sprintf("launched %s: %s in %s, %s", m.providerID, m.kind, m.zone, m.option))
 		if m.trouble != "" {
-			lines = append(lines, "on the way: "+m.trouble)
+			lines = append(lines, "  on the way: "+m.trouble)
 		}
 	}
-	took := w.longest(func(m *instance) time.Time { return m.seenAt }, func(m *instance) time.Time { return m.launchedAt })
-	return strings.Join(append(lines, "Daemok's share: at most "+brief(took)+", AWS's answers and retries included"), "\n")
-}
-
-func sayRegistered(w *world, _ time.Duration) string {
-	boot := w.longest(func(m *instance) time.Time { return m.launchedAt }, func(m *instance) time.Time { return m.nodeSeenAt })
-	own := w.longest(func(m *instance) time.Time { return m.nodeSeenAt }, func(m *instance) time.Time { return m.registeredAt })
-	return fmt.Sprintf("node registered: %s\nthe instance took %s to boot; Daemok's share: %s", nodesOf(w), brief(boot), brief(own))
-}
-
-func sayReady(w *world, _ time.Duration) string {
-	own := w.longest(func(m *instance) time.Time { return later(m.nodeReadyAt, m.registeredAt) }, func(m *instance) time.Time { return m.openAt })
-	return fmt.Sprintf("node ready, and its last startup taint removed\nDaemok's share: %s after the kubelet reported Ready", brief(own))
-}
-
-func sayLeaving(w *world, _ time.Duration) string {
-	var own time.Duration
-	for _, m := range w.instances {
-		own = max(own, m.leavingAt.Sub(w.podGoneAt.Add(emptyFor)))
-	}
-	return fmt.Sprintf("decided: remove the empty node\nDaemok's share: %s after consolidateAfter was over", brief(own))
-}
-
-func nodesOf(w *world) string {
-	var names []string
-	for _, m := range w.sorted() {
-		names = append(names, m.node)
-	}
-	return strings.Join(names, ", ")
-}
-
-func anyWaiting(w *world) string {
-	for _, name := range slices.Sorted(maps.Keys(w.pods)) {
-		if text := w.pods[name].waiting; text != "" {
-			return text
-		}
-	}
-	return "the scheduler has not said why"
+	return lines
 }
 
 // podsSeen says how the pods are, for a step that did not come.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/daemok/daemok/examples"
+	"github.com/daemok/daemok/ui/text"
 )
 
 // story goes through the steps in order, as the watches show them.
@@ -30,7 +30,14 @@ type step struct {
 	reached func(*world) bool
 	instead func(*world) string // what is seen when it does not come
 	log     string              // the component whose log says more
-	say     func(w *world, took time.Duration) string
+}
+
+// act is steps that follow from one request, and what is shown of them.
+type act struct {
+	steps []step
+	waits func(w *world, start time.Time, took map[string]time.Duration, now time.Time) []wait // nil: no chart
+	least time.Duration                                                                        // scale of the chart while it grows
+	say   func(w *world) []string                                                              // sentences at the end
 }
 
 // StepError says which step did not come, what was seen instead and which
@@ -51,7 +58,7 @@ func (e *StepError) Error() string {
 	return text + "\n  read: " + e.Log
 }
 
-// report sets up what a user would, scales up and down, and says what happens. Its last
+// report sets up what a user would, scales up and down, and shows what happens. Its last
 // line gives the times.
 func (s *story) report(ctx context.Context, clusterName string) error {
 	for _, name := range []string{"v1/ec2nodeclass.yaml", "v1/nodepool.yaml", "v1/inflate.yaml"} {
@@ -82,40 +89,49 @@ func (s *story) report(ctx context.Context, clusterName string) error {
 
 // scaleTo scales the deployment and follows the steps; times count from the
 // moment the request was acknowledged.
-func (s *story) scaleTo(ctx context.Context, replicas int, steps []step) (map[string]time.Duration, error) {
+func (s *story) scaleTo(ctx context.Context, replicas int, a act) (map[string]time.Duration, error) {
 	if err := s.user.scale(ctx, replicas); err != nil {
 		return nil, err
 	}
 	start := s.now()
 	fmt.Fprintf(s.out, "\ndemo: scaled %s to %d; times count from here\n", deployment, replicas)
-	return s.follow(ctx, start, steps)
+	return s.follow(ctx, start, a)
 }
 
-// follow waits for the steps in order and says each. A step's time is when it was first
-// seen to hold, which may be before its turn to be reported.
-func (s *story) follow(ctx context.Context, start time.Time, steps []step) (map[string]time.Duration, error) {
-	took := make(map[string]time.Duration, len(steps))
-	mark(s.world, steps, took, max(0, s.now().Sub(start)))
-	for _, step := range steps {
-		if err := s.await(ctx, step, start, steps, took); err != nil {
+// follow waits for the steps in order and shows who is waited for. A step's time is when it was first seen to hold.
+func (s *story) follow(ctx context.Context, start time.Time, a act) (map[string]time.Duration, error) {
+	took := make(map[string]time.Duration, len(a.steps))
+	shown := newChart(s.out, a.least)
+	draw := func() {
+		if a.waits != nil && shown.live() {
+			shown.draw(bars(a.waits(s.world, start, took, s.now()), start, s.now()))
+		}
+	}
+	mark(s.world, a.steps, took, max(0, s.now().Sub(start)))
+	for _, step := range a.steps {
+		if err := s.await(ctx, step, start, a.steps, took, draw); err != nil {
 			return nil, err
 		}
-		for i, line := range strings.Split(step.say(s.world, took[step.name]), "\n") {
-			lead := fmt.Sprintf("%9s", fmt.Sprintf("+%.2fs", took[step.name].Seconds()))
-			if i > 0 {
-				lead = strings.Repeat(" ", 9)
-			}
-			fmt.Fprintf(s.out, "%s  %s\n", lead, line)
-		}
+	}
+	if a.waits != nil {
+		shown.finish(bars(a.waits(s.world, start, took, s.now()), start, s.now()))
+	}
+	for _, line := range a.say(s.world) {
+		shown.printer.Line(text.Of(line))
 	}
 	return took, nil
 }
 
+// redrawn is how often a growing chart is drawn again.
+const redrawn = 200 * time.Millisecond
+
 // await takes sightings in until step was reached or its limit is over.
-func (s *story) await(ctx context.Context, want step, start time.Time, steps []step, took map[string]time.Duration) error {
-	limit := time.NewTimer(want.limit)
+func (s *story) await(ctx context.Context, want step, start time.Time, steps []step, took map[string]time.Duration, draw func()) error {
+	limit, again := time.NewTimer(want.limit), time.NewTicker(redrawn)
 	defer limit.Stop()
+	defer again.Stop()
 	for {
+		draw()
 		if _, ok := took[want.name]; ok {
 			return nil
 		}
@@ -123,6 +139,7 @@ func (s *story) await(ctx context.Context, want step, start time.Time, steps []s
 		case seen := <-s.sightings:
 			s.world.see(seen)
 			mark(s.world, steps, took, max(0, seen.at.Sub(start)))
+		case <-again.C:
 		case <-limit.C:
 			return &StepError{Step: want.name, Limit: want.limit, Instead: want.instead(s.world),
 				Warnings: s.user.warnings(ctx, 3), Log: filepath.Join(s.logs, want.log+".log")}

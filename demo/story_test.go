@@ -122,29 +122,58 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return &o
 }
 
-func TestTheStoryIsReportedWithTimesAndShares(t *testing.T) {
+const wholeStory = `
+demo: EC2NodeClass and NodePool are ready
+WAIT FOR   WHICH                         0s                     12.6s
+scheduler  finds no node for the pods    █                               0.02s
+Daemok     batch window (1s), plan       ██                              1.10s
+AWS        launches a new instance         █                             0.20s
+AWS        boots the instance               ██████████████████           8.00s
+Daemok     registers the node                                 █          0.05s
+kubelet    reports the node Ready                             ███████    3.00s
+Daemok     removes the startup taint                                █    0.00s
+scheduler  binds the pods, they start                               █    0.20s
+in all: AWS 8.20s, kubelet 3.00s, Daemok 1.15s, scheduler 0.22s
+launched m7i.large in us-east-1a, on-demand, $0.1008 an hour
+  next best m6i.large in us-east-1b, on-demand, $0.1100 an hour: more
+    expensive by 9 %
+  on the way: LaunchFailed profile unknown
+WAIT FOR   WHICH                         0s                     36.3s
+kubelet    stops the pods                █                               0.04s
+NodePool   consolidateAfter: 30s         ███████████████████████        30.00s
+Daemok     taints and checks the node                           █        0.30s
+AWS        terminates the instance                              █████    6.00s
+in all: NodePool 30.00s, AWS 6.00s, Daemok 0.30s, kubelet 0.04s
+`
+
+func TestTheStoryShowsWhoIsWaitedFor(t *testing.T) {
 	out, err := play(t, setUp, up, down)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{
-		"+0.02s  2 pods pending: no nodes available",
-		"+1.12s  decided: launch m7i.large in us-east-1a, on-demand, $0.1008 an hour",
-		"next best m6i.large in us-east-1b, on-demand, $0.1100 an hour: more expensive by 9 %",
-		"Daemok's share: 1.10s after the last pod was created, 1s of it the batch window",
-		"+1.32s  launched aws:///us-east-1a/i-1",
-		"on the way: LaunchFailed profile unknown",
-		"+9.37s  node registered: ip-10-0-1-2",
-		"the instance took 8.00s to boot; Daemok's share: 0.05s",
-		"+12.37s  node ready, and its last startup taint removed",
-		"+12.57s  2 pods run",
-		"+0.04s  all pods are gone",
-		"Daemok's share: 0.30s after consolidateAfter was over",
-		"+36.34s  instance, node and NodeClaim are gone (6.00s after the decision",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the story does not say %q:\n%s", want, out)
-		}
+	if out != wholeStory[1:] {
+		t.Errorf("the story is\n%swant\n%s", out, wholeStory[1:])
+	}
+}
+
+// On a terminal the chart grows: what has not begun has no bar yet, and the running one ends now.
+func TestAChartThatGrows(t *testing.T) {
+	start := time.Unix(0, 0)
+	all := bars([]wait{{byScheduler, "finds no node", start.Add(time.Second)}, {byAWS, "boots", time.Time{}}, {byKubelet, "is Ready", time.Time{}}}, start, start.Add(3*time.Second))
+	var out bytes.Buffer
+	c := newChart(&out, 4*time.Second)
+	c.draw(all)
+	first := out.String()
+	want := "WAIT FOR   WHICH                         0s                      4.0s\n" +
+		"scheduler  finds no node                 ███████                         1.00s\n" +
+		"AWS        boots                                ██████████████           2.00s\n" +
+		"kubelet    is Ready\n"
+	if first != want {
+		t.Errorf("the chart is\n%swant\n%s", first, want)
+	}
+	out.Reset()
+	if c.draw(all); out.String() != "\x1b[4A\r\x1b[J"+want {
+		t.Errorf("drawn again it is %q", out.String())
 	}
 }
 

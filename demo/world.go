@@ -280,18 +280,6 @@ func (w *world) count(is func(podSight) bool) int {
 	return n
 }
 
-// longest returns the longest time between two moments of an instance, among instances that
-// have both; never less than zero.
-func (w *world) longest(from, to func(*instance) time.Time) time.Duration {
-	var most time.Duration
-	for _, m := range w.instances {
-		if a, b := from(m), to(m); !a.IsZero() && !b.IsZero() {
-			most = max(most, b.Sub(a))
-		}
-	}
-	return most
-}
-
 func once(moment *time.Time, at time.Time) {
 	if moment.IsZero() {
 		*moment = at

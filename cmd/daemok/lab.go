@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/daemok/daemok/cmd/daemok/complete"
 )
 
 // labProgram is the name of the lab's own program. It is separate because it
@@ -22,6 +24,7 @@ func labCommand() *cobra.Command {
 		Use:                "lab [arguments of " + labProgram + "]",
 		Short:              "Run a real Kubernetes control plane with an emulated AWS on this host",
 		DisableFlagParsing: true,
+		ValidArgsFunction:  complete.From(func() (string, error) { return findLab(ownFolder(), exec.LookPath) }),
 		RunE: func(_ *cobra.Command, args []string) error {
 			program, err := findLab(ownFolder(), exec.LookPath)
 			if err != nil {

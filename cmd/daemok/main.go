@@ -14,8 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/daemok/daemok/cmd/daemok/complete"
 	"github.com/daemok/daemok/cmd/daemok/explaincmd"
+	"github.com/daemok/daemok/cmd/daemok/help"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/cmd/daemok/reference"
 	"github.com/daemok/daemok/cmd/daemok/statuscmd"
 	"github.com/daemok/daemok/internal/misspelt"
 	"github.com/daemok/daemok/internal/version"
@@ -24,7 +27,10 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := root().ExecuteContext(ctx)
+	cmd := root()
+	help.CalledAs(cmd, os.Args[0])
+	cmd.SetArgs(complete.Args(os.Args))
+	err := cmd.ExecuteContext(ctx)
 	if err == nil {
 		return
 	}
@@ -71,8 +77,9 @@ func root() *cobra.Command {
 			cmd.AddCommand(c)
 		}
 	}
-	cmd.AddCommand(versionCommand())
-	cmd.SetUsageFunc(usage)
+	cmd.AddCommand(versionCommand(), reference.Command(root))
+	complete.Add(cmd)
+	cmd.SetUsageFunc(help.Usage)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return misspelt.Flag(err, cmd.Flags(), cmd.CommandPath()+" --help")
 	})

@@ -92,6 +92,9 @@ func Possible() string {
 	return out
 }
 
+// Keys are the words that may stand before an equal sign in a question.
+func Keys() []string { return append([]string{poolKey}, keys()...) }
+
 func keys() []string {
 	var out []string
 	for _, c := range changes {

@@ -94,3 +94,12 @@ func (f *Flags) Namespace() (string, error) {
 
 // GivenNamespace is what the flag says; empty: it was not given.
 func (f *Flags) GivenNamespace() string { return *f.kubectl.Namespace }
+
+// Files is what the files of kubectl have, in which the flags of this command line find names; empty where they cannot be read.
+func (f *Flags) Files() clientcmdapi.Config {
+	files, err := f.kubectl.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return clientcmdapi.Config{}
+	}
+	return files
+}

@@ -39,6 +39,9 @@ const (
 	byTemplate = "go-template"
 )
 
+// Forms annotates the flag -o with its values, for completion. What needs an expression ends in "=".
+const Forms = "forms"
+
 // Format is the form that a command prints in. New makes one.
 type Format struct {
 	Notes io.Writer // where it is said that there was nothing to print; standard error, unless another is set
@@ -70,6 +73,11 @@ func (f *Format) WithoutNames() *Format {
 // AddTo lets a command take the form from -o.
 func (f *Format) AddTo(flags *pflag.FlagSet) {
 	flags.VarP(f, "output", "o", "form of what is printed: "+strings.Join(f.forms(), ", "))
+	all := f.plain()
+	for _, form := range []string{inColumns, byPath, byPath + "-file", byPath + "-as-json", byTemplate, byTemplate + "-file"} {
+		all = append(all, form+"=")
+	}
+	flags.Lookup("output").Annotations = map[string][]string{Forms: all}
 }
 
 // String is the form asked for.

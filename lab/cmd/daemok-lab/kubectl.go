@@ -47,14 +47,14 @@ func leadingFolder(args []string) (folder string, rest []string, err error) {
 	return folder, rest, nil
 }
 
-// asksForHelp reports whether kubectl will only explain itself, which needs no
+// asksForHelp reports whether kubectl will only explain itself or complete a word, which needs no
 // lab.
 func asksForHelp(args []string) bool {
 	words := args
 	if i := slices.Index(words, "--"); i >= 0 {
 		words = words[:i] // what follows belongs to a command in a pod
 	}
-	return len(words) == 0 || words[0] == "help" || slices.Contains(words, "--help") || slices.Contains(words, "-h")
+	return len(words) == 0 || words[0] == "help" || slices.Contains(requests, words[0]) || slices.Contains(words, "--help") || slices.Contains(words, "-h")
 }
 
 // kubectl runs the real one in this process. It exits by itself on errors.

@@ -46,7 +46,7 @@ func run(args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for an orderly end
 	root := rootCommand()
-	root.SetArgs(args)
+	root.SetArgs(handedOn(args))
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

@@ -1,4 +1,4 @@
-package main
+package help
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 )
 
-// usage prints how a command is used: what cobra prints, with kubectl's flags, which many
+// Usage prints how a command is used: what cobra prints, with kubectl's flags, which many
 // commands have, in a list of their own.
-func usage(cmd *cobra.Command) error {
+func Usage(cmd *cobra.Command) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Usage:\n")
 	if cmd.Runnable() {
