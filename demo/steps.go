@@ -99,7 +99,7 @@ func sayLaunch(w *world) []string {
 			lines = append(lines, fmt.Sprintf("launched %s: %s in %s, %s", m.providerID, m.kind, m.zone, m.option))
 		} else {
 			lines = append(lines, fmt.Sprintf("launched %s", m.decision.offering))
-			for _, o := range m.decision.RunnersUp {
+			for _, o := range m.decision.RunnersUp[:min(1, len(m.decision.RunnersUp))] {
 				lines = append(lines, fmt.Sprintf("  next best %s: %s", o, o.WhyNot))
 			}
 		}

@@ -123,7 +123,7 @@ func (s *story) follow(ctx context.Context, start time.Time, a act) (map[string]
 }
 
 // redrawn is how often a growing chart is drawn again.
-const redrawn = 200 * time.Millisecond
+const redrawn = 500 * time.Millisecond
 
 // await takes sightings in until step was reached or its limit is over.
 func (s *story) await(ctx context.Context, want step, start time.Time, steps []step, took map[string]time.Duration, draw func()) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api/crds"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 // Exit codes of the doctor.
@@ -58,7 +59,9 @@ Exit code 0: nothing is wrong. 1: there are warnings, or something could not be 
   daemok doctor --context prod --cluster-name prod --region eu-west-1 -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			line := progress.Start(cmd.Context(), cmd.ErrOrStderr(), "examining the cluster and its AWS account")
 			findings, err := in.examine(cmd.Context(), at)
+			line.Stop()
 			if err != nil {
 				return err
 			}

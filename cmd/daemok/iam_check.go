@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/access/output"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 // Exit codes of a check.
@@ -50,8 +51,10 @@ rights are unknown, or the check failed. 2: rights are missing that the controll
 			return f.check()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r := iamReader{flags: f, notes: cmd.ErrOrStderr(), open: open}
+			line := progress.Start(cmd.Context(), cmd.ErrOrStderr(), "asking AWS for the rights of the controller's role")
+			r := iamReader{flags: f, notes: line.Over(cmd.ErrOrStderr()), open: open}
 			c, err := r.check(cmd.Context(), role)
+			line.Stop()
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/daemok/daemok/kube/roll"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 // checkEvery is how often progress is examined.
@@ -137,6 +139,8 @@ func (f rollFlags) follow(ctx context.Context, store client.Client, out io.Write
 		return err
 	}
 	began, last := time.Now(), ""
+	line := progress.Start(ctx, os.Stderr, "reading how far the roll is")
+	defer line.Stop()
 	for {
 		all, err := roll.Read(ctx, store, serves, pools, time.Now, f.namespace)
 		if err != nil {
@@ -152,9 +156,11 @@ func (f rollFlags) follow(ctx context.Context, store client.Client, out io.Write
 			done, text = done && all[i].Done(), text+rollText(all[i], f.form.Is(output.Wide))
 		}
 		if !f.form.ForPeople() && (stop || done) {
+			line.Stop()
 			return f.form.Print(out, progressOf(pools, all))
 		}
 		if f.form.ForPeople() && text != last {
+			line.Step("waiting for the controller")
 			if _, err := io.WriteString(out, text); err != nil {
 				return err
 			}
@@ -164,6 +170,7 @@ func (f rollFlags) follow(ctx context.Context, store client.Client, out io.Write
 		case stop:
 			return nil
 		case done:
+			line.Stop()
 			_, err := fmt.Fprintf(out, "done in %s\n", time.Since(began).Round(time.Second))
 			return err
 		}

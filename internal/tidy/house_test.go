@@ -81,7 +81,7 @@ var longLinesLeft = Ratchet{
 	Advice: "wrap those of this change: git diff -U0 origin/main -- '*.go' | grep -E '^\\+.{115,}'",
 	Known: map[string]int{
 		"product code": 4400,
-		"tests":        6800,
+		"tests":        6700,
 	},
 }
 

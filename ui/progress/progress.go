@@ -30,7 +30,7 @@ type Line struct {
 	width int
 
 	mu    sync.Mutex
-	step  string // guarded by mu, as all below
+	step  string
 	since time.Time
 	shown bool
 	ended bool
@@ -79,6 +79,26 @@ func (l *Line) Step(format string, args ...any) {
 	defer l.mu.Unlock()
 	l.clear()
 	l.step, l.since = fmt.Sprintf(format, args...), time.Now()
+}
+
+// Over is a writer to the same terminal, before whose output the line goes.
+func (l *Line) Over(out io.Writer) io.Writer {
+	if l == nil {
+		return out
+	}
+	return over{l, out}
+}
+
+type over struct {
+	line *Line
+	out  io.Writer
+}
+
+func (o over) Write(p []byte) (int, error) {
+	o.line.mu.Lock()
+	defer o.line.mu.Unlock()
+	o.line.clear()
+	return o.out.Write(p)
 }
 
 // Stop removes the line. Nothing is shown afterwards; it may be called again.

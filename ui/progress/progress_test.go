@@ -3,6 +3,7 @@ package progress
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,6 +52,11 @@ func TestTheLine(t *testing.T) {
 			l.Step("class \x1b[2J")
 			pass(2500 * time.Millisecond)
 		}, "|class \ufffd[2J ... 2s|"},
+		"what is printed takes its place": {func(l *Line) {
+			pass(2500 * time.Millisecond)
+			fmt.Fprint(l.Over(l.out), "a note\n")
+			pass(time.Second)
+		}, "|reading the cluster ... 2s|a note\n|reading the cluster ... 3s|"},
 		"nothing is shown after the end": {func(l *Line) { l.Stop(); pass(5 * time.Second) }, ""},
 	}
 	for name, tt := range tests {

@@ -44,6 +44,7 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/kube/translate/provisioner"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 // Situation is what is planned about, and what manifests can be added to.
@@ -59,6 +60,9 @@ type Reader func(ctx context.Context, at *Target) (Situation, error)
 // Read reads the cluster, and asks AWS for the offerings of its classes: with the settings of
 // the controller that is installed there, as far as this process' environment says nothing else.
 func Read(ctx context.Context, at *Target) (Situation, error) {
+	line := progress.Start(ctx, os.Stderr, "connecting to the cluster")
+	defer line.Stop()
+	at.Notes = line.Over(at.Notes)
 	store, err := Connect(at)
 	if err != nil {
 		return Situation{}, err
@@ -66,10 +70,12 @@ func Read(ctx context.Context, at *Target) (Situation, error) {
 	if err := at.Learn(ctx, store); err != nil {
 		return Situation{}, err
 	}
+	line.Step("asking EC2 for instance types and prices")
 	provider, err := Market(ctx, at)
 	if err != nil {
 		return Situation{}, err
 	}
+	line.Step("reading nodes, pods and NodePools")
 	return ReadFrom(ctx, at, store, provider)
 }
 

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ import (
 	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/ui/progress"
 	"github.com/daemok/daemok/ui/view"
 )
 
@@ -35,6 +37,8 @@ const askAWSFor = 15 * time.Second
 // so; the error is that of a cluster that cannot be reached. Where AWS cannot be asked, or askAWS is false, prices are
 // list prices, and what pools may launch is not known.
 func Look(ctx context.Context, at *Target, askAWS bool) (view.Cluster, error) {
+	line := progress.Start(ctx, os.Stderr, "reading the cluster")
+	defer line.Stop()
 	l, err := newLooker(ctx, at)
 	if err != nil {
 		return view.Cluster{}, err

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -83,7 +84,30 @@ func mended(page, root string) error {
 	}
 	content = bytes.ReplaceAll(content, []byte("("+root+".md)"), []byte("("+index+")"))
 	content = bytes.ReplaceAll(append([]byte("\n"), content...), []byte("\n##"), []byte("\n#")) // the page's name is its title
-	return os.WriteFile(page, append(bytes.TrimSpace(content), '\n'), 0o644)
+	return os.WriteFile(page, append(bytes.TrimSpace(inCode(content)), '\n'), 0o644)
+}
+
+// What is written in code where it stands in prose: the name of a command as a title or link, flags, and keys of changes.
+var (
+	ofCommand = regexp.MustCompile(`^(# |\* \[)(daemok[a-z ]*)(\]|$)`)
+	ofFlag    = regexp.MustCompile(`(^|[ (])(--?[a-z][a-z-]*|[a-z]+-(?:cost|family|type))\b`)
+)
+
+// inCode is a page whose prose writes names of the command line as code.
+func inCode(page []byte) []byte {
+	lines, fenced := strings.Split(string(page), "\n"), false
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "```"):
+			fenced = !fenced
+		case fenced:
+		case ofCommand.MatchString(line):
+			lines[i] = ofCommand.ReplaceAllString(line, "$1`$2`$3")
+		default:
+			lines[i] = ofFlag.ReplaceAllString(line, "$1`$2`")
+		}
+	}
+	return []byte(strings.Join(lines, "\n"))
 }
 
 // Man writes a man page of each command into a folder in place of those that it has.

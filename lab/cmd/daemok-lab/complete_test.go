@@ -32,7 +32,7 @@ func TestVerbsAndFlagsOfTheLabAreCompleted(t *testing.T) {
 	for line, want := range map[string]string{
 		"up --time": "--time-scale",
 		"mach":      "machine",
-		"restart k": "kube-scheduler",
+		"restart s": "scheduler",
 	} {
 		root := rootCommand()
 		var out bytes.Buffer

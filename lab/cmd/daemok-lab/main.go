@@ -15,7 +15,9 @@ import (
 	"syscall"
 	_ "time/tzdata" // CronJobs name time zones
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/daemok/daemok/internal/nearest"
 	"github.com/daemok/daemok/internal/version"
@@ -42,6 +44,7 @@ func run(args []string) int {
 	if len(args) > 1 && args[0] == componentVerb {
 		return runComponent(args[1], args[2:])
 	}
+	log.SetLogger(logr.Discard()) // else controller-runtime complains on standard error, with a stack
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for an orderly end
