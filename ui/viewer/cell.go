@@ -53,8 +53,8 @@ func gap(width int) int {
 // unlimited is a width that holds everything.
 const unlimited = 1 << 20
 
-// fit are the widths of columns in so many columns of a terminal, with some between; 0: there is no room for it. The important come first,
-// and what is left over widens them in the same order.
+// fit are the widths of columns in so many columns of a terminal, with some between; 0: there is no room for
+// it. The important come first, and what is left over widens them in the same order.
 func fit(columns []column, width, between int) []int {
 	out := make([]int, len(columns))
 	order := make([]int, len(columns))
@@ -83,7 +83,9 @@ func fit(columns []column, width, between int) []int {
 // grow widens columns alike until they are as wide as they may be, or so many columns are taken.
 func grow(columns []column, widths, which []int, left int) (taken int) {
 	for {
-		more := slices.DeleteFunc(slices.Clone(which), func(i int) bool { return widths[i] == 0 || widths[i] >= columns[i].most })
+		more := slices.DeleteFunc(slices.Clone(which), func(i int) bool {
+			return widths[i] == 0 || widths[i] >= columns[i].most
+		})
 		if len(more) == 0 || left == taken {
 			return taken
 		}
@@ -136,12 +138,20 @@ func (c cell) in(width int, right, bare bool) string {
 
 // wide is how many columns a text takes.
 func wide(s string) int {
+	if plain(s) {
+		return len(s)
+	}
+	return ansi.StringWidth(s)
+}
+
+// plain reports whether a text has nothing but letters of one column, as nearly all have.
+func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
-			return ansi.StringWidth(s)
+			return false
 		}
 	}
-	return len(s)
+	return true
 }
 
 // cut is a text of one line in at most so many columns; what is missing is an ellipsis.
@@ -177,8 +187,8 @@ func bar(u view.Use, width int, bare bool) string {
 	return gauge(u, width-percent-1, bare) + " " + number
 }
 
-// gauge is a bar alone. Where it is known what is used in truth, that is its dense part, and what is requested beyond it
-// the other.
+// gauge is a bar alone. Where it is known what is used in truth, that is its dense part, and what is
+// requested beyond it the other.
 func gauge(u view.Use, width int, bare bool) string {
 	filled := blocks(u.Share(), width)
 	tone := text.Good

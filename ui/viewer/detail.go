@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/ui/status"
 	"github.com/daemok/daemok/ui/text"
 	"github.com/daemok/daemok/ui/view"
@@ -86,14 +87,18 @@ func writeUses(p *text.Printer, uses []view.Use) {
 			used = view.Amount(u.Resource, *u.Used) + " used"
 		}
 		t.Add(text.Of(u.Resource), text.Of(gauge(u, 10, true)), text.Of(view.Amount(u.Resource, u.Requested)),
-			text.Of("of "+view.Amount(u.Resource, u.Allocatable)+" requested"), text.Say(text.Plain, "%.0f %%", 100*u.Share()), text.Of(used))
+			text.Of("of "+view.Amount(u.Resource, u.Allocatable)+" requested"),
+			text.Say(text.Plain, "%.0f %%", 100*u.Share()), text.Of(used))
 	}
 	p.Table(t)
 }
 
 func writePods(p *text.Printer, pods []view.Pod) {
 	heading(p, "%s", counted(len(pods), "pod"))
-	t := text.Table{Indent: 2, Columns: []text.Column{{Title: "POD", Wraps: true}, {Title: "OF", Wraps: true}, {Title: "CPU", Right: true}, {Title: "MEMORY", Right: true}, {Title: "STATE", Wraps: true}}}
+	t := text.Table{Indent: 2, Columns: []text.Column{
+		{Title: "POD", Wraps: true}, {Title: "OF", Wraps: true}, {Title: "CPU", Right: true},
+		{Title: "MEMORY", Right: true}, {Title: "STATE", Wraps: true},
+	}}
 	for i := range pods {
 		x := &pods[i]
 		owner := x.Owner
@@ -104,7 +109,8 @@ func writePods(p *text.Printer, pods []view.Pod) {
 		if x.Keeps != "" {
 			state = strings.Join(nonEmpty(state, "keeps the node: "+x.Keeps), ", ")
 		}
-		t.Add(text.Of(x.Namespace+"/"+x.Name), text.Of(owner), text.Of(view.Amount("cpu", x.CPU)), text.Of(view.Amount("memory", x.Memory)), text.Say(text.Warn, "%s", state))
+		t.Add(text.Of(x.Namespace+"/"+x.Name), text.Of(owner), text.Of(view.Amount(quantity.NameCPU, x.CPU)),
+			text.Of(view.Amount(quantity.NameMemory, x.Memory)), text.Say(text.Warn, "%s", state))
 	}
 	p.Table(t)
 }

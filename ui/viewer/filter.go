@@ -7,9 +7,9 @@ import (
 	"github.com/daemok/daemok/ui/view"
 )
 
-// filter is what a user typed to see fewer rows: words that must all match, in capitals or not. A word is part of a name,
-// owner, type, zone, capacity type or status; or the value of a field or label, as "zone=b" or "team=shop"; behind an
-// exclamation mark, it must not match.
+// filter is what a user typed to see fewer rows: words that must all match, in capitals or not. A word is
+// part of a name, owner, type, zone, capacity type or status; or the value of a field or label, as "zone=b"
+// or "team=shop"; behind an exclamation mark, it must not match.
 type filter []word
 
 type word struct {
@@ -71,7 +71,8 @@ func (f filter) matches(n *view.Node) bool {
 
 func (w word) matches(n *view.Node) bool {
 	if w.key == "" {
-		return contained(w.value, n.Name, n.Claim, n.Instance, n.Owner.String(), n.Type, n.Zone, n.CapacityType, string(n.Status))
+		return contained(w.value,
+			n.Name, n.Claim, n.Instance, n.Owner.String(), n.Type, n.Zone, n.CapacityType, string(n.Status))
 	}
 	if texts, is := fieldOf(n, w.key); is {
 		return contained(w.value, texts...)

@@ -94,7 +94,9 @@ func (h heads) summary() string {
 // costs says what the nodes cost, and how far that is from the least possible.
 func (h heads) costs() string {
 	t := &h.c.Totals
-	cells := []text.Cell{text.Say(text.Strong, "$%.3f/h", t.Cost.PerHour), text.Say(text.Plain, ", $%.0f a month", t.Cost.PerMonth())}
+	cells := []text.Cell{
+		text.Say(text.Strong, "$%.3f/h", t.Cost.PerHour), text.Say(text.Plain, ", $%.0f a month", t.Cost.PerMonth()),
+	}
 	if t.Gap != nil {
 		cells = append(cells, text.Say(text.Plain, "; pools %.1f %% above the least possible", 100*max(0, *t.Gap)))
 	}
@@ -190,5 +192,6 @@ func (h heads) wrong() string {
 		return h.joined(text.Say(text.Good, "nothing is wrong"))
 	}
 	worst := &list[0]
-	return h.joined(text.Say(problemTones[worst.Severity], "%s: ", counted(len(list), "problem")), text.Of(aboutOf(worst)+": "+worst.Text))
+	return h.joined(text.Say(problemTones[worst.Severity], "%s: ", counted(len(list), "problem")),
+		text.Of(aboutOf(worst)+": "+worst.Text))
 }

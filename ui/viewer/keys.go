@@ -62,8 +62,10 @@ func (k *keys) scrolling() viewport.KeyMap {
 func (k *keys) writeHelp(p *text.Printer) {
 	p.Line(text.Say(text.Strong, "Keys"))
 	t := text.Table{Indent: 2, Columns: []text.Column{{}, {Wraps: true}}}
-	for _, b := range []key.Binding{k.up, k.down, k.pageUp, k.pageDown, k.top, k.bottom, k.enter, k.back, k.sheets, k.next, k.previous,
-		k.filter, k.sort, k.sortBack, k.reverse, k.pause, k.troubles, k.help, k.quit} {
+	for _, b := range []key.Binding{
+		k.up, k.down, k.pageUp, k.pageDown, k.top, k.bottom, k.enter, k.back, k.sheets, k.next, k.previous,
+		k.filter, k.sort, k.sortBack, k.reverse, k.pause, k.troubles, k.help, k.quit,
+	} {
 		t.Add(text.Say(text.Strong, "%s", b.Help().Key), text.Of(b.Help().Desc))
 	}
 	p.Table(t)
@@ -81,11 +83,13 @@ func (k *keys) writeHelp(p *text.Printer) {
 	heading(p, "Bars")
 	t = text.Table{Indent: 2, Columns: []text.Column{{}, {Wraps: true}}}
 	t.Add(text.Say(text.Good, "████"), text.Of("requested by pods, as a part of what the node has for them"))
-	t.Add(text.Say(text.Good, "██▓▓"), text.Of("where metrics-server says what is used: the dense part is used, the rest is only requested"))
+	t.Add(text.Say(text.Good, "██▓▓"),
+		text.Of("where metrics-server says what is used: the dense part is used, the rest is only requested"))
 	t.Add(text.Say(text.Warn, "█"), text.Of("less than 30 % is requested"))
-	t.Add(text.Say(text.Bad, "████"), text.Of("more is requested than the node has, or more is used than requested"))
+	t.Add(text.Say(text.Bad, "████"),
+		text.Of("more is requested than the node has, or more is used than requested"))
 	p.Table(t)
 	heading(p, "Costs")
-	p.Line(text.Of("  $/H is dollars per hour; ? is a price that is not known and not counted. A month has 730 hours. The least possible is what no choice of " +
-		"instances that the pools may launch can cost less than."))
+	p.Line(text.Of("  $/H is dollars per hour; ? is a price that is not known and not counted. A month has 730 hours. " +
+		"The least possible is what no choice of instances that the pools may launch can cost less than."))
 }

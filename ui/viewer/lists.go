@@ -57,7 +57,9 @@ func waitTone(w *view.Waiting) text.Tone {
 
 func (s *waiting) cells(row int, now time.Time) []cell {
 	w := &s.c.Waiting[s.rows[row]]
-	return []cell{of(w.Name()), of(fmt.Sprint(w.Count)), of(ageOf(w.Since, now)), of(w.Requests), say(waitTone(w), "%s", w.Reason)}
+	return []cell{
+		of(w.Name()), of(fmt.Sprint(w.Count)), of(ageOf(w.Since, now)), of(w.Requests), say(waitTone(w), "%s", w.Reason),
+	}
 }
 
 func (s *waiting) foot(row int, _ time.Time) []text.Cell {
@@ -236,7 +238,8 @@ func newPools(c *view.Cluster, f filter) *pools {
 func limitsOf(p *view.Pool) string {
 	var out []string
 	for _, l := range p.Limits {
-		out = append(out, fmt.Sprintf("%s %s/%s", l.Resource, view.Amount(l.Resource, l.Used), view.Amount(l.Resource, l.Limit)))
+		used, limit := view.Amount(l.Resource, l.Used), view.Amount(l.Resource, l.Limit)
+		out = append(out, fmt.Sprintf("%s %s/%s", l.Resource, used, limit))
 	}
 	return strings.Join(out, ", ")
 }
@@ -263,7 +266,8 @@ func (s *pools) cells(row int, _ time.Time) []cell {
 			limits.Tone = text.Warn
 		}
 	}
-	return []cell{of(p.ID()), ready, of(fmt.Sprint(p.Nodes)), of(fmt.Sprintf("%.3f", p.Cost.PerHour)), limits, of(mayGo(p))}
+	cost := fmt.Sprintf("%.3f", p.Cost.PerHour)
+	return []cell{of(p.ID()), ready, of(fmt.Sprint(p.Nodes)), of(cost), limits, of(mayGo(p))}
 }
 
 func (s *pools) foot(row int, _ time.Time) []text.Cell {
@@ -295,7 +299,8 @@ func (s *pools) detail(p *text.Printer, row int, now time.Time) {
 			break
 		}
 		if n := &s.c.Nodes[i]; n.Owner == (view.Owner{Kind: x.Kind, Name: x.Name}) {
-			t.Add(text.Of(n.Called()), text.Say(statusTones[n.Status], "%s", n.Status), text.Of(n.Type), costOf(n.Cost).Cell, text.Of(n.Reason))
+			t.Add(text.Of(n.Called()), text.Say(statusTones[n.Status], "%s", n.Status), text.Of(n.Type),
+				costOf(n.Cost).Cell, text.Of(n.Reason))
 		}
 	}
 	p.Table(t)

@@ -47,13 +47,22 @@ type screen struct{ width, height int }
 
 // New returns a model of a source's clusters. Now is the time here.
 func New(source view.Source, o Options, now time.Time) *Model {
-	m := &Model{source: source, look: look{Options: o.WithUsual()}, keys: usualKeys(), help: help.New(), screen: screen{80, 24}, now: now}
-	m.help.Styles = help.Styles{ShortKey: text.Strong.Style(), ShortDesc: text.Plain.Style(), ShortSeparator: text.Faint.Style(), Ellipsis: text.Faint.Style()}
+	m := &Model{
+		source: source, look: look{Options: o.WithUsual()}, keys: usualKeys(), help: help.New(),
+		screen: screen{80, 24}, now: now,
+	}
+	m.help.Styles = help.Styles{
+		ShortKey: text.Strong.Style(), ShortDesc: text.Plain.Style(),
+		ShortSeparator: text.Faint.Style(), Ellipsis: text.Faint.Style(),
+	}
 	m.help.ShortSeparator = "  "
 	m.input = textinput.New()
 	m.input.Prompt = "/"
 	m.input.SetVirtualCursor(false)
-	m.input.SetStyles(textinput.Styles{Focused: textinput.StyleState{Prompt: text.Strong.Style()}, Cursor: textinput.CursorStyle{Shape: tea.CursorBar, Blink: true}})
+	m.input.SetStyles(textinput.Styles{
+		Focused: textinput.StyleState{Prompt: text.Strong.Style()},
+		Cursor:  textinput.CursorStyle{Shape: tea.CursorBar, Blink: true},
+	})
 	m.detail.port = viewport.New()
 	m.detail.port.KeyMap = m.keys.scrolling()
 	m.take()
@@ -241,7 +250,8 @@ func (m *Model) turn(which int) {
 
 // sortBy sorts nodes by the key so many after that by which they are sorted.
 func (m *Model) sortBy(step int) {
-	by := slices.Concat([]string{byName, byStatus}, m.look.Resources, []string{byPods, byType, byZone, byCapacity, byCost, byAge, byOwner}, m.look.Labels)
+	by := slices.Concat([]string{byName, byStatus}, m.look.Resources,
+		[]string{byPods, byType, byZone, byCapacity, byCost, byAge, byOwner}, m.look.Labels)
 	at := slices.Index(by, m.look.Sort.By)
 	m.look.Sort.By = by[(at+step+len(by))%len(by)]
 	m.turn(nodeSheet)

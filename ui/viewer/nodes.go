@@ -30,7 +30,7 @@ func newNodes(c *view.Cluster, l look) *nodes {
 	s := &nodes{c: c, look: l}
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
-		if !l.has(n) {
+		if !l.Shows(n) {
 			continue
 		}
 		s.all++
@@ -43,8 +43,8 @@ func newNodes(c *view.Cluster, l look) *nodes {
 	return s
 }
 
-// has reports whether a node is of the pools and has the labels that are asked for.
-func (o *Options) has(n *view.Node) bool {
+// Shows reports whether a node is of the pools and has the labels that are asked for.
+func (o *Options) Shows(n *view.Node) bool {
 	if len(o.Pools) > 0 && !slices.Contains(o.Pools, n.Owner.Name) {
 		return false
 	}
@@ -119,8 +119,8 @@ func keyOf(n *view.Node, by string) sortKey {
 	return sortKey{number: -1}
 }
 
-// The columns of nodes, which have the importance of their place in this list: the first are shown where there is room for
-// few.
+// The columns of nodes, which have the importance of their place in this list: the first are shown where
+// there is room for few.
 const (
 	rankName = iota
 	rankStatus
@@ -184,7 +184,8 @@ func (s *nodes) layout() []column {
 		column{title: "OWNER", least: min(owner.least, 16), most: owner.least, rank: rankOwner},
 	)
 	for i, l := range s.look.Labels {
-		out = append(out, column{title: titleOf(l), least: min(extra[i].least, 10), most: extra[i].least, rank: rankAsked})
+		most := extra[i].least
+		out = append(out, column{title: titleOf(l), least: min(most, 10), most: most, rank: rankAsked})
 	}
 	if reason.least > 0 {
 		out = append(out, column{title: "REASON", least: min(reason.least, 20), most: reason.least, rank: rankReason})
@@ -215,8 +216,9 @@ func labelOf(n *view.Node, label string) string {
 }
 
 var statusTones = map[view.Status]text.Tone{
-	view.Pending: text.Warn, view.Joining: text.Warn, view.Starting: text.Warn, view.Ready: text.Good, view.NotReady: text.Bad,
-	view.Cordoned: text.Plain, view.Emptying: text.Plain, view.Draining: text.Warn, view.Terminating: text.Warn,
+	view.Pending: text.Warn, view.Joining: text.Warn, view.Starting: text.Warn,
+	view.Ready: text.Good, view.NotReady: text.Bad, view.Cordoned: text.Plain,
+	view.Emptying: text.Plain, view.Draining: text.Warn, view.Terminating: text.Warn,
 }
 
 func (s *nodes) columns() []column { return s.cols }

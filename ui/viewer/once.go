@@ -65,13 +65,14 @@ func writeSheet(p *text.Printer, s sheet, width int, now time.Time) {
 	}
 }
 
-// CSV writes a line of each node with all that is known of it, with a line of titles above. Moments are RFC 3339 in UTC, amounts
-// are numbers: of cpu in cores, of memory in bytes. A text that a spreadsheet would take for a formula has an apostrophe before it.
+// CSV writes a line of each node with all that is known of it, with a line of titles above. Moments are RFC
+// 3339 in UTC, amounts are numbers: of cpu in cores, of memory in bytes. A text that a spreadsheet would take
+// for a formula has an apostrophe before it.
 func CSV(out io.Writer, c *view.Cluster, o Options) error {
 	o = o.WithUsual()
 	w := csv.NewWriter(out)
-	titles := []string{"name", "nodeclaim", "instance", "status", "reason", "until", "owner", "type", "zone", "capacity_type", "arch",
-		"dollars_per_hour", "list_price", "created", "expires", "pods", "stays"}
+	titles := []string{"name", "nodeclaim", "instance", "status", "reason", "until", "owner", "type", "zone",
+		"capacity_type", "arch", "dollars_per_hour", "list_price", "created", "expires", "pods", "stays"}
 	for _, r := range o.Resources {
 		titles = append(titles, r+"_requested", r+"_allocatable", r+"_used")
 	}
@@ -87,8 +88,9 @@ func CSV(out io.Writer, c *view.Cluster, o Options) error {
 		if n.Owner.Kind == "" {
 			owner = ""
 		}
-		fields := []string{n.Name, n.Claim, n.Instance, string(n.Status), n.Reason, rfc(n.Until), owner, n.Type, n.Zone, n.CapacityType, n.Arch,
-			price, fmt.Sprint(n.Cost.Listed), rfc(n.Created), rfc(n.Expires), fmt.Sprint(len(n.Pods)), n.Stays}
+		fields := []string{n.Name, n.Claim, n.Instance, string(n.Status), n.Reason, rfc(n.Until), owner, n.Type, n.Zone,
+			n.CapacityType, n.Arch, price, fmt.Sprint(n.Cost.Listed), rfc(n.Created), rfc(n.Expires),
+			fmt.Sprint(len(n.Pods)), n.Stays}
 		for _, r := range o.Resources {
 			u, has := n.UseOf(r)
 			if !has {

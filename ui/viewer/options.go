@@ -23,8 +23,8 @@ type Options struct {
 // UsualResources are those that have bars unless a user names others.
 func UsualResources() []string { return []string{quantity.NameCPU, quantity.NameMemory} }
 
-// WithUsual are the options with labels and an order in the words of this package: eks-node-viewer has names of its own for
-// some, such as eks-node-viewer/node-cpu-usage.
+// WithUsual are the options with labels and an order in the words of this package: eks-node-viewer has names
+// of its own for some, such as eks-node-viewer/node-cpu-usage.
 func (o Options) WithUsual() Options {
 	if len(o.Resources) == 0 {
 		o.Resources = UsualResources()
@@ -80,8 +80,9 @@ func (s Sort) String() string {
 	return s.By + "=asc"
 }
 
-// ParseSort reads "cpu", "cpu=asc" or "cpu=desc". What is no key and no resource is taken for a label; one of a single word is
-// refused unless it is a key, cpu, memory or pods, because labels that people sort by have a slash.
+// ParseSort reads "cpu", "cpu=asc" or "cpu=desc". What is no key and no resource is taken for a label; one of
+// a single word is refused unless it is a key, cpu, memory or pods, because labels that people sort by have a
+// slash.
 func ParseSort(text string) (Sort, error) {
 	by, order, _ := strings.Cut(text, "=")
 	by = usualName(by)
@@ -98,7 +99,8 @@ func ParseSort(text string) (Sort, error) {
 	}
 	known := append(SortKeys(), quantity.NameCPU, quantity.NameMemory, quantity.NameEphemeralStorage)
 	if !slices.Contains(known, by) && !strings.Contains(by, "/") {
-		return Sort{}, fmt.Errorf("nodes have no %q to sort by: want one of %s, or a resource or label such as nvidia.com/gpu", by, strings.Join(known, ", "))
+		return Sort{}, fmt.Errorf("nodes have no %q to sort by: want one of %s, or a resource or label "+
+			"such as nvidia.com/gpu", by, strings.Join(known, ", "))
 	}
 	return s, nil
 }

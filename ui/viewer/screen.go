@@ -11,7 +11,8 @@ import (
 	"github.com/daemok/daemok/ui/text"
 )
 
-// Lines of the screen beside the header and the rows: names of the sheets, titles of the columns, the foot and the keys.
+// Lines of the screen beside the header and the rows: names of the sheets, titles of the columns, the foot
+// and the keys.
 const frame = 4
 
 // leastRows are rows of a sheet that a header leaves free.
@@ -28,7 +29,7 @@ func (m *Model) rows() int { return max(1, m.height-frame-len(m.head())) }
 // lines are the lines of the screen, as many as it is high at the most.
 func (m *Model) lines() []string {
 	if m.cluster == nil {
-		return []string{joined(m.width, text.Of("Reading the cluster ...")), "", joined(m.width, text.Say(text.Faint, "q quits"))}
+		return []string{joined(m.width, text.Of("Reading the cluster ..."), text.Say(text.Faint, " q quits"))}
 	}
 	lines := append(m.head(), m.tabs())
 	body := m.height - len(lines) - 1
@@ -175,7 +176,8 @@ func (m *Model) last() string {
 	}
 	if typed := m.input.Value(); typed != "" && m.detail.shown == noDetail {
 		rows, all := m.sheet.size()
-		return joined(m.width, text.Say(text.Warn, "/%s", typed), text.Say(text.Faint, "  %d of %d; esc shows all", rows, all))
+		count := text.Say(text.Faint, "  %d of %d; esc shows all", rows, all)
+		return joined(m.width, text.Say(text.Warn, "/%s", typed), count)
 	}
 	pressed, state := m.keys.short(), ""
 	if m.detail.shown != noDetail {

@@ -99,4 +99,9 @@ func (p *place) move(s sheet, by, height int) {
 // widest is how many columns the widest of some texts takes, within bounds.
 type widest struct{ least, most int }
 
-func (w *widest) see(s string) { w.least = min(w.most, max(w.least, wide(text.Clean(s)))) }
+func (w *widest) see(s string) {
+	if !plain(s) {
+		s = text.Clean(s)
+	}
+	w.least = min(w.most, max(w.least, wide(s)))
+}

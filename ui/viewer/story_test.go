@@ -31,7 +31,8 @@ type shown struct {
 func (s *shown) View() *view.Cluster      { return s.cluster }
 func (s *shown) Changed() <-chan struct{} { return s.changes }
 
-// Every file in testdata is one story: a cluster that a plan is made for and recorded, what its user does, and the screen.
+// Every file in testdata is one story: a cluster that a plan is made for and recorded, what its user does,
+// and the screen.
 func TestStories(t *testing.T) {
 	shop := story.Shop(t, "../../core/decide/testdata/shop.txt")
 	story.Each(t, "testdata", func(t *testing.T, files []txtar.File) {
@@ -132,7 +133,10 @@ func (s *stage) send(msg tea.Msg) {
 	s.model.Update(msg)
 }
 
-var named = map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "tab": tea.KeyTab, "pgdown": tea.KeyPgDown, "end": tea.KeyEnd, "home": tea.KeyHome}
+var named = map[string]rune{
+	"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "tab": tea.KeyTab,
+	"pgdown": tea.KeyPgDown, "end": tea.KeyEnd, "home": tea.KeyHome,
+}
 
 func (s *stage) press(key string) {
 	if code, is := named[key]; is {
@@ -142,7 +146,8 @@ func (s *stage) press(key string) {
 	s.send(tea.KeyPressMsg{Code: []rune(key)[0], Text: key})
 }
 
-// screen is what is on it, without colours, and without blanks at the ends of lines. It is no wider and no higher than it may be.
+// screen is what is on it, without colours, and without blanks at the ends of lines. It is no wider and no
+// higher than it may be.
 func (s *stage) screen() string {
 	s.t.Helper()
 	s.send(tea.FocusMsg{})
@@ -217,7 +222,8 @@ func done(t *testing.T, said string, now time.Time) (out []record.Statement) {
 			t.Fatal(err)
 		}
 		what, why, _ := strings.Cut(f[2], " because ")
-		out = append(out, record.Statement{About: record.Object{Kind: record.Kind(kind), Name: name}, From: now.Add(-ago), Said: what, Why: why})
+		about := record.Object{Kind: record.Kind(kind), Name: name}
+		out = append(out, record.Statement{About: about, From: now.Add(-ago), Said: what, Why: why})
 	}
 	return out
 }
