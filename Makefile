@@ -309,6 +309,7 @@ release: bin/tools/release ## what users download, in dist: image, programs, cha
 	  (cd lab && $(QUICKLY) go build -ldflags "$(RELEASED) $(K8S_VERSIONED)" -o $$to/ ./cmd/daemok-lab); done; \
 	  unset GOOS GOARCH GOAMD64 GOARM64; \
 	  (cd lab && $(STATIC) go run ./chart/pack -version "$$version" -at "$$(git log -1 --format=%cI)"); \
+	  $(STATIC) go run ./cmd/daemok reference --man dist/man/man1; \
 	  bin/tools/release assemble -version "$$version" -kubernetes $(KUBERNETES)
 
 # The programs.

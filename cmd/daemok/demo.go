@@ -17,7 +17,9 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a node being launched for pods and removed again, in a lab of its own",
-		Args:  cobra.NoArgs,
+		Example: `  daemok demo --once
+  daemok demo --time-scale 1`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			program, err := findLab(ownFolder(), exec.LookPath)
 			if err != nil {

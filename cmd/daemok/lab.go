@@ -21,8 +21,12 @@ const exitNoLab = 127
 
 func labCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:                "lab [arguments of " + labProgram + "]",
-		Short:              "Run a real Kubernetes control plane with an emulated AWS on this host",
+		Use:   "lab [arguments of " + labProgram + "]",
+		Short: "Run a real Kubernetes control plane with an emulated AWS on this host",
+		Example: `  daemok lab up --detach
+  daemok lab kubectl get nodes
+  daemok lab down
+  daemok lab --help`,
 		DisableFlagParsing: true,
 		ValidArgsFunction:  complete.From(func() (string, error) { return findLab(ownFolder(), exec.LookPath) }),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/daemok/daemok/internal/release/archive"
 	"github.com/daemok/daemok/internal/release/image"
+	"github.com/daemok/daemok/internal/release/krew"
 	"github.com/daemok/daemok/internal/release/licence"
 	"github.com/daemok/daemok/internal/release/notes"
 	"github.com/daemok/daemok/internal/release/sbom"
@@ -66,6 +68,9 @@ func (a assembly) assemble() error {
 		if _, ok := p.programs[lab]; !ok {
 			release.NoLab = append(release.NoLab, p.name())
 		}
+	}
+	if err := a.plugin(platforms); err != nil {
+		return err
 	}
 	if err := a.image(platforms, &release); err != nil {
 		return err
@@ -154,12 +159,19 @@ func (a assembly) archive(p platform) ([]string, error) {
 		if _, ok := p.programs[c.name]; !ok {
 			continue
 		}
-		folder := fmt.Sprintf("%s_%s_%s_%s", c.name, a.source.Tag(), p.os, p.arch)
+		folder := a.archiveOf(c.name, p)
 		files := []archive.File{{Path: folder + "/LICENSE", Mode: 0o644, From: filepath.Join(a.checkout, "LICENSE")}}
 		var modules []licence.Module
 		for _, name := range strings.Fields(c.programs) {
 			files = append(files, archive.File{Path: folder + "/" + name, Mode: 0o755, From: p.programs[name].path})
 			modules = append(modules, p.programs[name].modules...)
+		}
+		pages, err := filepath.Glob(filepath.Join(a.dist, "man", "man1", "*.1"))
+		if err != nil {
+			return nil, err
+		}
+		for _, page := range pages {
+			files = append(files, archive.File{Path: folder + "/man/man1/" + filepath.Base(page), Mode: 0o644, From: page})
 		}
 		files = append(files, archive.File{Path: folder + "/licences.txt", Mode: 0o644, Data: []byte(licence.Texts(modules))})
 		if err := archive.TarGz(filepath.Join(a.dist, folder+".tar.gz"), files, a.source.CommittedAt); err != nil {
@@ -168,6 +180,36 @@ func (a assembly) archive(p platform) ([]string, error) {
 		names = append(names, folder+".tar.gz")
 	}
 	return names, nil
+}
+
+// archiveOf is the name of an archive, and of the folder in it.
+func (a assembly) archiveOf(name string, p platform) string {
+	return fmt.Sprintf("%s_%s_%s_%s", name, a.source.Tag(), p.os, p.arch)
+}
+
+// plugin writes the manifest by which krew installs the command as a plugin of kubectl.
+func (a assembly) plugin(platforms []platform) error {
+	var archives []krew.Archive
+	for _, p := range platforms {
+		name := a.archiveOf(command, p) + ".tar.gz"
+		digest, err := digestOf(filepath.Join(a.dist, name))
+		if err != nil {
+			return fmt.Errorf("sum an archive for krew: %w", err)
+		}
+		archives = append(archives, krew.Archive{OS: p.os, Arch: p.arch, Name: name, SHA256: hex.EncodeToString(digest)})
+	}
+	if err := os.MkdirAll(filepath.Join(a.dist, "krew"), 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(a.dist, "krew", "daemok.yaml"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := krew.Write(f, a.source, archives); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // image writes the image of the controller for all platforms that are Linux.

@@ -66,6 +66,10 @@ func build(t *testing.T, checkout, goos, goarch string, programs ...string) (dis
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %v: %v\n%s", programs, err, out)
 	}
+	man := filepath.Join(dist, "man", "man1")
+	if err := errors.Join(os.MkdirAll(man, 0o755), os.WriteFile(filepath.Join(man, "daemok-plan.1"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	charts := filepath.Join(dist, "charts")
 	if err := os.MkdirAll(charts, 0o755); err != nil {
 		t.Fatal(err)
@@ -125,7 +129,7 @@ func TestAReleaseIsWholeAndItsSumsHold(t *testing.T) {
 		"RELEASE_NOTES.md", "SHA256SUMS", "bin/linux_arm64/daemok", "bin/linux_arm64/daemok-controller", "bin/linux_arm64/daemok-lab",
 		"charts/daemok-0.1.0.tgz", "charts/index.yaml", "crds.yaml", "daemok-deploy_0.1.0.tar.gz", "daemok-lab_0.1.0_linux_arm64.tar.gz",
 		"daemok_0.1.0_linux_arm64.tar.gz",
-		"image/index.json", "image/oci-layout",
+		"image/index.json", "image/oci-layout", "krew/daemok.yaml", "man/man1/daemok-plan.1",
 		"sbom/daemok-controller_linux_arm64.cdx.json", "sbom/daemok-lab_linux_arm64.cdx.json", "sbom/daemok_linux_arm64.cdx.json",
 	}
 	if got := files(t, dist); !slices.Equal(got, want) {
@@ -136,6 +140,16 @@ func TestAReleaseIsWholeAndItsSumsHold(t *testing.T) {
 	check.Dir = dist
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("sha256sum: %v\n%s", err, out)
+	}
+	sums, err := os.ReadFile(filepath.Join(dist, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin, err := os.ReadFile(filepath.Join(dist, "krew", "daemok.yaml"))
+	_, sha, _ := strings.Cut(string(plugin), "sha256: ")
+	sha, _, _ = strings.Cut(sha, "\n")
+	if err != nil || !strings.Contains(string(sums), sha+"  daemok_0.1.0_linux_arm64.tar.gz\n") {
+		t.Errorf("krew's manifest (%v) has not the sum of the archive:\n%s\n%s", err, plugin, sums)
 	}
 	crds, err := os.ReadFile(filepath.Join(dist, "crds.yaml"))
 	if err != nil || strings.Count(string(crds), "kind: CustomResourceDefinition") != 2 {
@@ -149,8 +163,8 @@ func TestArchivesHaveWhatUsersNeed(t *testing.T) {
 	dist := build(t, checkout, "linux", "amd64", command, controller, lab)
 	assemble(t, checkout, dist)
 	tests := map[string][]string{
-		"daemok-lab_0.1.0_linux_amd64": {"", "LICENSE", "daemok", "daemok-controller", "daemok-lab", "licences.txt"},
-		"daemok_0.1.0_linux_amd64":     {"", "LICENSE", "daemok", "licences.txt"},
+		"daemok-lab_0.1.0_linux_amd64": {"", "LICENSE", "daemok", "daemok-controller", "daemok-lab", "licences.txt", "man/", "man/man1/", "man/man1/daemok-plan.1"},
+		"daemok_0.1.0_linux_amd64":     {"", "LICENSE", "daemok", "licences.txt", "man/", "man/man1/", "man/man1/daemok-plan.1"},
 		"daemok-deploy_0.1.0": {
 			"", "LICENSE", "deploy/", "deploy/aws/", "deploy/aws/README.md", "deploy/aws/cloudformation.yaml", "deploy/aws/policies/", "deploy/aws/policies/adoption.json",
 			"deploy/aws/terraform/", "deploy/aws/terraform/main.tf", "deploy/monitoring/", "deploy/monitoring/alerts.yaml", "deploy/monitoring/dashboards/",
