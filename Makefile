@@ -283,7 +283,7 @@ record: build ## make that recording again, which takes a quarter of an hour
 recording: build ## record the demo on a terminal for the README, as docs/images/demo.cast, and draw it; needs script of util-linux
 	@script -q -e -c 'stty columns 80 rows 40; TERM=xterm-256color COLORTERM= NO_COLOR= bin/daemok demo --once' --log-out bin/demo.out --log-timing bin/demo.timing
 	@$(STATIC) go run ./internal/picture/cast -title 'daemok demo --once' bin/demo.out bin/demo.timing > bin/demo.cast
-	@mv bin/demo.cast docs/images/demo.cast
+	@sed 's|$(CURDIR)/||g' bin/demo.cast > docs/images/demo.cast
 	@$(STATIC) go test -count=1 -vet=off ./internal/picture -update
 
 .PHONY: vulnerabilities

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/kube/access/kubectl"
 	"github.com/daemok/daemok/kube/access/output"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 func cleanupCommand() *cobra.Command {
@@ -121,7 +123,9 @@ type leftJSON struct {
 }
 
 func cleanUp(ctx context.Context, sweeper *leftover.Sweeper, out io.Writer, cluster string, yes bool, form *output.Format) error {
+	line := progress.Start(ctx, os.Stderr, "searching AWS for what is left of the cluster")
 	things, err := sweeper.Find(ctx)
+	line.Stop()
 	if err != nil {
 		return err
 	}

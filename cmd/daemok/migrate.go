@@ -25,6 +25,7 @@ import (
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/migrate/convert"
 	"github.com/daemok/daemok/migrate/live"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 // migration is what the user asks of daemok migrate.
@@ -148,6 +149,8 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 	if m.from != "" {
 		return m.runGroups(ctx, in, out, errOut)
 	}
+	line := progress.Start(ctx, errOut, "reading the cluster")
+	defer line.Stop()
 	read := m.readFiles
 	var cluster reached
 	if len(m.paths) == 0 {
@@ -156,6 +159,7 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 			return err
 		}
 		if m.back {
+			line.Stop()
 			return m.rollback(ctx, cluster, out)
 		}
 		read = func(io.Reader) ([]convert.Document, error) { return m.readCluster(ctx, cluster) }
@@ -163,6 +167,7 @@ func (m *migration) run(ctx context.Context, in io.Reader, out, errOut io.Writer
 		return errors.New("--check, --apply and --rollback are of a cluster: leave -f out")
 	}
 	documents, err := read(in)
+	line.Stop()
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/simulate"
 	"github.com/daemok/daemok/simulate/policy"
 	"github.com/daemok/daemok/simulate/spot"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 // inHTML is the form that is a page for browsers.
@@ -57,8 +58,10 @@ Policies: ` + policies() + `.`,
 			if o.Manifests, o.Older = objects, provisioner.Generation(); len(manifests) > 0 {
 				leaveToPools(cmd.Flags(), &o)
 			}
-			o.Progress = func(name string) { fmt.Fprintf(cmd.ErrOrStderr(), "running policy %s\n", name) }
+			line := progress.Start(cmd.Context(), cmd.ErrOrStderr(), "reading the workload")
+			o.Progress = func(name string) { line.Step("running policy %s", name) }
 			report, err := simulate.Run(o)
+			line.Stop()
 			if err != nil {
 				return err
 			}

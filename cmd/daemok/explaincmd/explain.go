@@ -20,6 +20,7 @@ import (
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 // reachAWS connects to the AWS account of a cluster.
@@ -75,7 +76,10 @@ AWS, with your credentials, how many addresses are free in the subnets.`,
 			if err != nil {
 				return err
 			}
+			line := progress.Start(cmd.Context(), cmd.ErrOrStderr(), "reading the cluster and the record")
+			at.Notes = line.Over(at.Notes)
 			answer, err := answer(cmd.Context(), at, store, reach, q)
+			line.Stop()
 			if err != nil {
 				return err
 			}
