@@ -3,9 +3,11 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -47,6 +49,7 @@ func Follow(ctx context.Context, at *Target, askAWS bool) (view.Source, error) {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
 	config.Wrap(l.clock.Transport)
+	config.QPS, config.Burst = perSecond, atOnce
 	own := map[string]cache.Config{at.SystemNamespace(): {}}
 	watches, err := cache.New(config, cache.Options{
 		Scheme: l.store.Scheme(), Mapper: l.store.RESTMapper(), DefaultTransform: strip.Sharing(), NewInformer: compact.NewInformer,
@@ -239,20 +242,34 @@ func (a allowed) GetInformer(ctx context.Context, o client.Object,
 	if _, is := o.(*corev1.ConfigMap); is {
 		namespace = a.store.namespace
 	}
-	for _, verb := range []string{"list", "watch"} {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: verb, Group: mapping.Resource.Group, Resource: mapping.Resource.Resource, Namespace: namespace,
-		}}}
-		if err := a.store.Create(ctx, review); err != nil {
-			return nil, fmt.Errorf("ask whether %s may be read: %w", mapping.Resource.GroupResource(), err)
-		}
-		if !review.Status.Allowed {
-			a.store.troubles.add("You may not %s %s: grant the verb on them to see them.", verb,
-				mapping.Resource.GroupResource())
-			return absent{}, nil
-		}
+	refused := [2]bool{}
+	var reviews errgroup.Group
+	for i, verb := range verbs {
+		reviews.Go(func() error {
+			may, err := a.may(ctx, authorizationv1.ResourceAttributes{
+				Verb: verb, Group: mapping.Resource.Group, Resource: mapping.Resource.Resource, Namespace: namespace,
+			})
+			refused[i] = !may
+			return err
+		})
+	}
+	if err := reviews.Wait(); err != nil {
+		return nil, fmt.Errorf("ask whether %s may be read: %w", mapping.Resource.GroupResource(), err)
+	}
+	if at := slices.Index(refused[:], true); at >= 0 {
+		a.store.troubles.add("You may not %s %s: grant the verb on them to see them.", verbs[at], mapping.Resource.GroupResource())
+		return absent{}, nil
 	}
 	return a.Cache.GetInformer(ctx, o, options...)
+}
+
+// verbs are those that a watch needs.
+var verbs = [2]string{"list", "watch"}
+
+func (a allowed) may(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}
+	err := a.store.Create(ctx, review)
+	return review.Status.Allowed, err
 }
 
 // absent is the informer of objects that are not watched: it has none, from the beginning.

@@ -71,6 +71,12 @@ func (l *looker) read(ctx context.Context) (view.Input, error) {
 	return l.input(ctx), nil
 }
 
+// How many requests the API server gets in a second, and at once: a screen takes some fifty, and its user waits.
+const (
+	perSecond = 100
+	atOnce    = 200
+)
+
 // looker makes views of a cluster.
 type looker struct {
 	at       *Target
@@ -104,6 +110,7 @@ func newLooker(ctx context.Context, at *Target) (*looker, error) {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
 	config.Wrap(l.clock.Transport)
+	config.QPS, config.Burst = perSecond, atOnce
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err
