@@ -122,22 +122,27 @@ func (f *Floor) ofOneType(rows []row) float64 {
 	return cheapest
 }
 
-// Cluster is what the pods of pools' nodes, and those that need a node, can cost at least in dollars an hour, were all
-// instances of pools launched anew; 0 where pools offer nothing. Pods that need no place elsewhere, such as those of
-// DaemonSets, count with what their instances need for them. Cost: linear in pods, and a second for 800 instance types.
+// Cluster is what the pods of pools' nodes, and those that instances are being launched for, can cost at least in dollars
+// an hour, were all instances of pools launched again; 0 where pools offer nothing. Pods that wait for anything else cost
+// nothing yet. Pods that need no place elsewhere, such as those of DaemonSets, count with what their instances need for
+// them. Cost: linear in pods, and about a tenth of a second for 800 instance types.
 func Cluster(s *cluster.Snapshot) float64 {
 	var sum quantity.Resources
-	take := func(pods []cluster.Pod) {
-		for i := range pods {
-			if p := &pods[i]; p.Returns || p.OneOff != "" {
+	for i := range s.Nodes {
+		if s.Nodes[i].Pool == (cluster.PoolID{}) {
+			continue
+		}
+		for j := range s.Nodes[i].Pods {
+			if p := &s.Nodes[i].Pods[j]; p.Returns || p.OneOff != "" {
 				sum = sum.Add(p.Shape.Requests)
 			}
 		}
 	}
-	take(s.Waiting)
-	for i := range s.Nodes {
-		if s.Nodes[i].Pool != (cluster.PoolID{}) {
-			take(s.Nodes[i].Pods)
+	for i := range s.Instances {
+		for j := range s.Instances[i].LaunchedFor {
+			if p := &s.Instances[i].LaunchedFor[j]; p.Node == "" {
+				sum = sum.Add(p.Shape.Requests)
+			}
 		}
 	}
 	pools := slices.DeleteFunc(slices.Clone(s.Pools),

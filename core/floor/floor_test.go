@@ -41,7 +41,7 @@ func TestMixedPodsNeedInstancesOfOneType(t *testing.T) {
 	}
 }
 
-// The bound of a cluster counts pods that would come again, on nodes of pools and without a node, and all that is paid
+// The bound of a cluster counts pods that would come again, on nodes of pools and those that instances are launched for, and all that is paid
 // for each instance.
 func TestTheBoundOfAClusterIsThatOfItsPods(t *testing.T) {
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
@@ -57,7 +57,8 @@ func TestTheBoundOfAClusterIsThatOfItsPods(t *testing.T) {
 	training := cluster.Pod{OneOff: "it is a Job's",
 		Shape: &cluster.Shape{Requests: quantity.Resources{CPU: 100, Pods: 1}.With("nvidia.com/gpu", 3)}}
 	s := &cluster.Snapshot{
-		Pools: []cluster.Pool{pool}, Waiting: []cluster.Pod{pod(3000, true)},
+		Pools: []cluster.Pool{pool}, Waiting: []cluster.Pod{pod(3000, true), pod(500_000, true)},
+		Instances: []cluster.Instance{{Claim: "c", Pool: id, LaunchedFor: []cluster.Pod{pod(3000, true)}}},
 		Nodes: []cluster.Node{
 			{Name: "ours", Pool: id, Pods: []cluster.Pod{pod(3000, true), pod(9000, false)}},
 			{Name: "of others", Pods: []cluster.Pod{pod(50_000, true)}},
