@@ -72,6 +72,9 @@ func TestUsageNamesTheVerbOfTheMainCommand(t *testing.T) {
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if strings.Contains(out.String(), "Global Flags") {
+		t.Errorf("the usage of up has flags of libraries:\n%s", out.String())
+	}
 	if !strings.Contains(out.String(), "daemok lab up") || strings.Contains(out.String(), "daemok-lab up") {
 		t.Errorf("the usage of up says\n%s", out.String())
 	}

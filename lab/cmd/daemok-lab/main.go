@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/daemok/daemok/internal/nearest"
@@ -79,6 +80,10 @@ func rootCommand() *cobra.Command {
 		Short: "A real Kubernetes control plane with an emulated AWS on this host",
 		Long: `A real API server, scheduler and controller manager, an emulated AWS whose
 instances join them, and the controller, all in one directory of this host.`,
+		Example: `  daemok lab up --detach
+  daemok lab kubectl get nodes
+  daemok lab ice 'c6a.*'
+  daemok lab down`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version.Get().String(),
@@ -87,6 +92,7 @@ instances join them, and the controller, all in one directory of this host.`,
 	}
 	// One of its own, since what the lab links has a flag of that name that is no yes or no.
 	root.Flags().Bool("version", false, "print version, commit and Go version")
+	pflag.CommandLine.VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // they are of libraries, and do nothing here
 	root.SetVersionTemplate("daemok-lab {{.Version}}\n")
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), restartCommand(),
 		machineCommand(), awsCommand(), kubectlCommand(), helmCommand())
