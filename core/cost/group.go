@@ -256,8 +256,17 @@ func (n *Node) value(k Key) string {
 	case InstanceType:
 		key = cluster.LabelInstanceType
 	}
-	value, _ := n.Labels.Get(key)
+	value, has := n.Labels.Get(key)
+	if !has && k.Dimension == CapacityType {
+		return groupCapacityType(n)
+	}
 	return value
+}
+
+// groupCapacityType is the capacity type of a node of an EKS node group, in the words of other nodes.
+func groupCapacityType(n *Node) string {
+	value, _ := n.Labels.Get("eks.amazonaws.com/capacityType")
+	return strings.ReplaceAll(strings.ToLower(value), "_", "-")
 }
 
 // PoolName is a pool as rows name it: a NodePool by its name, another one with its kind.
