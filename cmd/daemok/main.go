@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/daemok/daemok/cmd/daemok/complete"
+	"github.com/daemok/daemok/cmd/daemok/costcmd"
 	"github.com/daemok/daemok/cmd/daemok/explaincmd"
 	"github.com/daemok/daemok/cmd/daemok/help"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
@@ -67,7 +68,8 @@ func root() *cobra.Command {
 	}{
 		{"look", "See what Daemok does and would do, and why:", []*cobra.Command{
 			statuscmd.Command(inspect.Look, inspect.Follow), viewcmd.Command(inspect.Look, inspect.Follow),
-			planCommand(inspect.Read, inspect.Connect), explaincmd.Command(inspect.Connect, inspect.Account), snapshotCommand(inspect.Read)}},
+			planCommand(inspect.Read, inspect.Connect), explaincmd.Command(inspect.Connect, inspect.Account),
+			costcmd.Command(inspect.See), snapshotCommand(inspect.Read)}},
 		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{inspect.Connect, serverVersion, reviewer, inspect.Market}), iamCommand(inspect.Connect)}},
 		{"act", "Act on nodes:", []*cobra.Command{rollCommand(inspect.Connect), adoptCommand(inspect.Connect)}},
 		{"move", "Migrate from another autoscaler, and back:", []*cobra.Command{migrateCommand(reach, inspect.Market), handbackCommand(inspect.Connect), cleanupCommand()}},

@@ -21,7 +21,7 @@ func Of(p *cluster.Pod) PodID { return PodID{p.Namespace, p.Name} }
 // Input is what costs are computed from.
 type Input struct {
 	Snapshot *cluster.Snapshot
-	Listed   map[string]quantity.MicroUSDPerHour // prices of nodes by name, where the snapshot has none
+	Listed   map[string]quantity.MicroUSDPerHour // prices of nodes and claims by name, where the snapshot has none
 }
 
 // Allocation is what the nodes of one snapshot cost, and what for. It points into the snapshot and is not written.
@@ -42,6 +42,7 @@ type Node struct {
 	Pods   []Share // in the order of the snapshot
 	Idle   []Idle  // what no pod has requested; in the order of Causes, none of them zero
 
+	listed    bool    // its price is by Input.Listed
 	core, gib float64 // what one core and one GiB of it cost, in millionths of a dollar an hour
 }
 
@@ -68,21 +69,17 @@ func Allocate(in Input) *Allocation {
 	why := &judge{s, pools, disruption.PDBsOf(s.PDBs)}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		price, listed := priceOf(n, pools[n.Pool]), false
-		if price == 0 {
-			price = in.Listed[n.Name]
-			listed = price > 0
+		node := Node{Name: n.Name, Pool: n.Pool, Labels: n.Labels, Price: priceOf(n, pools[n.Pool])}
+		if node.Price == 0 {
+			node.Price, node.listed = in.Listed[n.Name], true
 		}
-		node := Node{Name: n.Name, Pool: n.Pool, Labels: n.Labels, Price: price, Priced: price > 0}
-		if listed {
-			out.Listed += price
-		}
+		node.Priced = node.Price > 0
 		weigh(n, list(n, pools[n.Pool])).divide(&node, n, why)
 		out.add(node)
 	}
 	for i := range s.Instances {
 		if m := &s.Instances[i]; m.Launched {
-			out.add(instance(m, pools[m.Pool]))
+			out.add(instance(m, pools[m.Pool], in.Listed[m.Claim]))
 		}
 	}
 	return out
@@ -91,6 +88,9 @@ func Allocate(in Input) *Allocation {
 func (a *Allocation) add(n Node) {
 	if n.Priced {
 		a.Total += n.Price
+		if n.listed {
+			a.Listed += n.Price
+		}
 	} else {
 		a.Unpriced = append(a.Unpriced, n.Name)
 	}
@@ -104,17 +104,18 @@ func priceOf(n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
 	return pool.CostOf(n)
 }
 
-// instance is what an instance costs that is no node yet: all of it is for pods to come, or on its way out.
-func instance(m *cluster.Instance, pool *cluster.Pool) Node {
-	out := Node{Name: m.Claim, Pool: m.Pool, Labels: m.Labels}
-	if pool == nil {
+// instance is what an instance costs that is no node yet: all of it is for pods to come, or on its way out. Where its
+// pool does not know a price, it is the listed one.
+func instance(m *cluster.Instance, pool *cluster.Pool, listed quantity.MicroUSDPerHour) Node {
+	out := Node{Name: m.Claim, Pool: m.Pool, Labels: m.Labels, Price: listed, Priced: listed > 0, listed: true}
+	if pool != nil {
+		if price, known := pool.PriceOf(m); known {
+			out.Price, out.Priced, out.listed = price+pool.PerInstance(), true, false
+		}
+	}
+	if !out.Priced {
 		return out
 	}
-	price, known := pool.PriceOf(m)
-	if !known {
-		return out
-	}
-	out.Price, out.Priced = price+pool.PerInstance(), true
 	cause, why := Headroom, "its instance is launched and has not joined the cluster yet"
 	if m.Deleting {
 		cause, why = Leaving, "its instance is being terminated before it joined the cluster"

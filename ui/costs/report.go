@@ -36,7 +36,7 @@ type Report struct {
 	Of       string    `json:"of,omitempty"` // which pods, where they are not all
 	Cost     Dollars   `json:"cost"`
 	Cluster  Dollars   `json:"cluster"`            // with all pods
-	Listed   Dollars   `json:"listed"`             // the part of Cluster that is by list prices
+	Listed   Dollars   `json:"listed"`             // the part of Cost that is by list prices
 	Nodes    int       `json:"nodes"`              // instances that have not joined yet are among them
 	Unpriced []string  `json:"unpriced"`           // nodes whose price is not known, and NodeClaims
 	Groups   []Group   `json:"groups"`             // each adds up to Cost
@@ -120,7 +120,7 @@ func Of(in Input) Report {
 		shown = whole.Only(in.Only)
 	}
 	out := Report{
-		At: in.At, Of: in.Of, Cost: dollars(shown.Total), Cluster: dollars(whole.Total), Listed: dollars(whole.Listed),
+		At: in.At, Of: in.Of, Cost: dollars(shown.Total), Cluster: dollars(whole.Total), Listed: dollars(shown.Listed),
 		Nodes: len(shown.Nodes), Unpriced: append([]string{}, shown.Unpriced...), Troubles: in.Troubles,
 		Idle: []Idle{}, Over: []Over{}, NoUsage: in.NoUsage,
 	}
@@ -149,8 +149,8 @@ func group(a *cost.Allocation, keys []cost.Key, labels cost.Labels) Group {
 	}
 	for _, r := range a.By(keys, labels) {
 		row := Row{
-			Values: r.Values, NoPods: r.Idle, Cost: dollars(r.Total()), Pods: dollars(r.Pods), Daemons: dollars(r.Daemons),
-			Unused: dollars(r.Waste()), PodCount: r.PodCount, Nodes: r.Nodes, Unpriced: r.Unpriced,
+			Values: r.Values, NoPods: r.Idle, PodCount: r.PodCount, Nodes: r.Nodes, Unpriced: r.Unpriced,
+			Cost: dollars(r.Total()), Pods: dollars(r.Pods), Daemons: dollars(r.Daemons), Unused: dollars(r.Waste()),
 		}
 		if len(r.Unused) > 0 {
 			row.ByCause = map[cost.Cause]Dollars{}
@@ -192,7 +192,8 @@ func idle(a *cost.Allocation) []Idle {
 		}
 		most := held[cause]
 		slices.SortStableFunc(most, func(a, b Held) int { return cmp.Compare(b.Cost, a.Cost) })
-		out = append(out, Idle{cause, dollars(sums[cause]), len(most), most[:min(len(most), heldMost)], whatToDo[cause]})
+		named := most[:min(len(most), heldMost)]
+		out = append(out, Idle{cause, dollars(sums[cause]), len(most), named, whatToDo[cause]})
 	}
 	slices.SortStableFunc(out, func(a, b Idle) int { return cmp.Compare(b.Cost, a.Cost) })
 	return out
@@ -200,18 +201,19 @@ func idle(a *cost.Allocation) []Idle {
 
 // whatToDo is the way out for each cause.
 var whatToDo = map[cost.Cause]string{
-	Daemons: "every node runs these pods: larger nodes need fewer of them (daemok.sh/min-machine-cpu at the NodePool), " +
-		"and lower requests of DaemonSets save on every node",
-	cost.Headroom:     "nothing: instances were just launched, and are filled or removed within minutes",
-	cost.Leaving:      "nothing: these nodes are going; daemok explain node NAME says what a drain waits for",
-	cost.Unmanaged:    "Daemok does not consolidate nodes outside its NodePools: move their pods to a NodePool (daemok migrate)",
-	cost.DoNotDisrupt: "remove the annotation where it is not needed any more, or give it an end: a value such as 4h",
+	Daemons: "every node runs these pods: larger nodes need fewer of them " +
+		"(daemok.sh/min-machine-cpu at the NodePool), and lower requests of DaemonSets save on every node",
+	cost.Headroom: "nothing: instances were just launched, and are filled or removed within minutes",
+	cost.Leaving:  "nothing: these nodes are going; daemok explain node NAME says what a drain waits for",
+	cost.Unmanaged: "Daemok does not consolidate nodes outside its NodePools: " +
+		"move their pods to a NodePool (daemok migrate)",
+	cost.DoNotDisrupt: "remove the annotation where it is not needed any more",
 	cost.PDB:          "have the PodDisruptionBudget allow one eviction: more replicas, or maxUnavailable: 1",
-	cost.Work: "run these pods under a controller that creates them again, with two replicas where a Service needs one, " +
-		"or wait until their work is done",
+	cost.Work: "run these pods under a controller that creates them again, " +
+		"with two replicas where a Service needs one, or wait until their work is done",
 	cost.Policy: "change spec.disruption of the NodePool: consolidationPolicy, consolidateAfter or budgets",
-	cost.Fragmentation: "requests that fit nodes better, fewer scheduling constraints, or more instance types in the NodePool; " +
-		"daemok plan prints what consolidation would do now",
+	cost.Fragmentation: "requests that fit nodes better, fewer scheduling constraints, " +
+		"or more instance types in the NodePool; daemok plan prints what consolidation would do now",
 }
 
 // over compares requests with usage.

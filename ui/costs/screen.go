@@ -79,14 +79,15 @@ func (s *screen) total() {
 	}
 	if r.Listed > 0 {
 		s.Line(text.Say(text.Faint, "  %s of it by built-in list prices for Linux, without your discounts",
-			share(r.Listed, r.Cluster)))
+			share(r.Listed, r.Cost)))
 	}
 	if n := len(r.Unpriced); n > 0 {
 		names := strings.Join(r.Unpriced[:s.most(n, namesMost)], ", ")
 		if more := n - s.most(n, namesMost); more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
-		s.Line(text.Say(text.Warn, "  the price of %s is not known, and not in any cost: %s", counted(n, "node"), names))
+		s.Line(text.Say(text.Warn, "  the price of %s is not known, and not in any cost: %s",
+			counted(n, "node"), names))
 	}
 }
 
@@ -117,9 +118,13 @@ func (s *screen) group(g Group) {
 	s.heading("By %s", strings.Join(g.By, ", "))
 	t := text.Table{Indent: 2}
 	for _, by := range g.By {
-		t.Columns = append(t.Columns, text.Column{Title: strings.ToUpper(by), Wraps: true})
+		dimension, label, _ := strings.Cut(by, "=")
+		title := strings.TrimSpace(strings.ToUpper(dimension) + " " + label)
+		t.Columns = append(t.Columns, text.Column{Title: title, Wraps: true})
 	}
-	t.Columns = append(t.Columns, right("$/H"), right("A MONTH"), right("SHARE"), right("PODS"), right("NODES"), right("IDLE"))
+	for _, title := range []string{"$/H", "A MONTH", "SHARE", "PODS", "NODES", "IDLE"} {
+		t.Columns = append(t.Columns, right(title))
+	}
 	shown := s.most(len(g.Rows), rowsMost)
 	for i := range g.Rows[:shown] {
 		r := &g.Rows[i]
@@ -131,8 +136,8 @@ func (s *screen) group(g Group) {
 		if r.Unused > 0 && !r.NoPods {
 			idle = share(r.Unused, r.Cost)
 		}
-		t.Add(append(cells, text.Of(fmt.Sprintf("%.3f", r.Cost)), text.Of(fmt.Sprintf("$%.0f", r.Cost.Month())),
-			text.Of(share(r.Cost, s.r.Cost)), text.Of(fmt.Sprint(r.PodCount)), text.Of(fmt.Sprint(r.Nodes)), text.Of(idle))...)
+		t.Add(append(cells, text.Each(text.Plain, fmt.Sprintf("%.3f", r.Cost), fmt.Sprintf("$%.0f", r.Cost.Month()),
+			share(r.Cost, s.r.Cost), fmt.Sprint(r.PodCount), fmt.Sprint(r.Nodes), idle)...)...)
 	}
 	s.Table(t)
 	if more := g.Rows[shown:]; len(more) > 0 {
@@ -178,7 +183,9 @@ func (s *screen) idle() {
 		sum += x.Cost
 	}
 	s.heading("Not used by workloads: $%.3f/h, %s", sum, share(sum, s.r.Cost))
-	t := text.Table{Indent: 2, Columns: []text.Column{{Title: "CAUSE"}, right("$/H"), right("SHARE"), right("NODES"), {Title: "WHAT IT IS", Wraps: true}}}
+	t := text.Table{Indent: 2, Columns: []text.Column{
+		{Title: "CAUSE"}, right("$/H"), right("SHARE"), right("NODES"), {Title: "WHAT IT IS", Wraps: true},
+	}}
 	for _, x := range s.r.Idle {
 		t.Add(text.Of(string(x.Cause)), text.Of(fmt.Sprintf("%.3f", x.Cost)), text.Of(share(x.Cost, s.r.Cost)),
 			text.Of(fmt.Sprint(x.Nodes)), text.Of(meaning[x.Cause]))
@@ -224,7 +231,9 @@ func (s *screen) over() {
 	} else {
 		s.Line(text.Say(text.Plain, "  the mean of %d samples, which says nothing about peaks", s.r.Samples))
 	}
-	t := text.Table{Indent: 2, Columns: []text.Column{{Title: "WORKLOAD", Wraps: true}, right("PODS"), right("CPU USED"), right("MEMORY USED"), right("$/H")}}
+	t := text.Table{Indent: 2, Columns: []text.Column{
+		{Title: "WORKLOAD", Wraps: true}, right("PODS"), right("CPU USED"), right("MEMORY USED"), right("$/H"),
+	}}
 	shown := s.most(len(s.r.Over), overMost)
 	for i := range s.r.Over[:shown] {
 		o := &s.r.Over[i]
