@@ -1,4 +1,4 @@
-// Command daemok is the user's command: status, view, plan, explain, doctor, iam, roll, migrate, adopt, handback,
+// Command daemok is the user's command: status, view, plan, explain, cost, doctor, iam, roll, migrate, adopt, handback,
 // snapshot, simulate, bench, demo, lab, version.
 //
 // Each subcommand is a small file of its own: the work is done in a package that a test can call.

@@ -11,7 +11,7 @@ import (
 
 // CoreInGiB is how many GiB of memory cost as much as one vCPU.
 //
-// AWS sells the two apart on Fargate alone: $0.04048 for a vCPU and $0.004445 for a GB an hour (Linux, x86,
+// AWS prices the two separately on Fargate alone: $0.04048 for a vCPU and $0.004445 for a GB an hour (Linux, x86,
 // us-east-1), which is 9.1 to 1, and divides the cost of EKS nodes in its own cost reports by 9 to 1 (split cost
 // allocation data). The on-demand prices of 559 current types in us-west-2 without devices or local disks, fitted by
 // least squares of relative errors, come to $0.0364 and $0.00415: 8.8 to 1; those of the families c, m and r alone to
