@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/kube/compact"
 	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/kube/snapshot/strip"
+	"github.com/daemok/daemok/observe/record"
 	"github.com/daemok/daemok/ui/view"
 )
 
@@ -32,6 +33,7 @@ type live struct {
 	looker  *looker
 	cache   cache.Cache
 	current atomic.Pointer[view.Cluster]
+	input   atomic.Pointer[view.Input] // of the current view
 	changed chan struct{}
 	dirty   chan struct{} // something other than the watches has changed
 	silent  atomic.Pointer[string]
@@ -83,6 +85,14 @@ func (f *live) View() *view.Cluster { return f.current.Load() }
 // Changed implements view.Source.
 func (f *live) Changed() <-chan struct{} { return f.changed }
 
+// Explain implements view.Explainer.
+func (f *live) Explain(o record.Object) (view.Card, error) {
+	in := f.input.Load()
+	kept := &record.Record{}
+	kept.Recall(slices.Clone(in.Statements))
+	return view.Explain(*in, o, kept.About(o))
+}
+
 // follow has the state follow what may be watched.
 func (f *live) follow(ctx context.Context) error {
 	may := allowed{Cache: f.cache, store: f.looker.store}
@@ -115,7 +125,9 @@ func (f *live) touch() {
 
 // look makes a view.
 func (f *live) look(ctx context.Context) {
-	c := f.looker.view(ctx)
+	in := f.looker.input(ctx)
+	f.input.Store(&in)
+	c := view.Of(in)
 	if s := f.silent.Load(); s != nil {
 		c.Troubles = append(c.Troubles, *s)
 	}

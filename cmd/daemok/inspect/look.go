@@ -209,9 +209,6 @@ func (l *looker) learnClasses(ctx context.Context) (*Classes, error) {
 	return ClassesOf(ctx, l.at, l.store, provider, older)
 }
 
-// view is the view of what was read.
-func (l *looker) view(ctx context.Context) view.Cluster { return view.Of(l.input(ctx)) }
-
 // input is what was read.
 func (l *looker) input(ctx context.Context) view.Input {
 	s := l.state.Snapshot()
