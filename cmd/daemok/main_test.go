@@ -298,7 +298,7 @@ func TestBenchRefusesAnUnknownMix(t *testing.T) {
 // Help lists commands by what they are for, and kubectl's flags apart from a command's own.
 func TestHelpIsGrouped(t *testing.T) {
 	out, err := run(t, "--help")
-	if err != nil || !strings.Contains(out, "why:\n  explain ") || !strings.Contains(out, "\nAct on nodes:\n  adopt ") {
+	if err != nil || !strings.Contains(out, "why:\n  cost ") || !strings.Contains(out, "\nAct on nodes:\n  adopt ") {
 		t.Errorf("daemok --help (%v):\n%s", err, out)
 	}
 	out, err = run(t, "roll", "--help")
