@@ -20,6 +20,11 @@ var SurgeRBAC []byte
 //go:embed rbac-nominate.yaml
 var NominateRBAC []byte
 
+// ShadowRBAC is the manifest of the service account of shadow mode, and of its rights to read.
+//
+//go:embed rbac-shadow.yaml
+var ShadowRBAC []byte
+
 // SteeringRBAC is the manifest of the right to patch pods, so that those on nodes that are to empty get a deletion cost,
 // and of the admission policy that limits it to that.
 //

@@ -38,7 +38,7 @@ type Definition struct {
 
 // Definitions returns every metric, sorted by name. The caller owns the slice.
 func Definitions() []Definition {
-	all := slices.Concat(scheduling, disruption, lives, pods, state, cloudCalls, interruption, costs, conditions())
+	all := slices.Concat(scheduling, disruption, lives, pods, state, cloudCalls, interruption, costs, shadow, conditions())
 	slices.SortFunc(all, func(a, b Definition) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }

@@ -229,6 +229,18 @@ var cloudCalls = []Definition{
 		Help: "How long one try of a request to AWS took, without waiting for its turn."},
 }
 
+var shadow = []Definition{
+	{Name: "daemok_shadow_cost", Kind: Gauge, Unit: "US dollars an hour", Labels: []string{"side"},
+		Help: "In shadow mode: what the cluster costs now; side is actual, or shadow for the cluster as Daemok's plans would have made it."},
+	{Name: "daemok_shadow_nodes", Kind: Gauge, Unit: "1", Labels: []string{"side"}, Help: "In shadow mode: nodes of both clusters."},
+	{Name: "daemok_shadow_dollars_total", Kind: Counter, Unit: "US dollars", Labels: []string{"side"},
+		Help: "In shadow mode: what both clusters have cost since the history began."},
+	{Name: "daemok_shadow_nodes_launched_total", Kind: Counter, Unit: "1", Labels: []string{"side"}, Help: "In shadow mode: nodes that were launched, or would have been."},
+	{Name: "daemok_shadow_nodes_terminated_total", Kind: Counter, Unit: "1", Labels: []string{"side"}, Help: "In shadow mode: nodes that were removed, or would have been."},
+	{Name: "daemok_shadow_pods_evicted_total", Kind: Counter, Unit: "1", Labels: []string{"side"},
+		Help: "In shadow mode: pods that had to leave such nodes, or would have had to."},
+}
+
 var interruption = []Definition{
 	{Name: "karpenter_interruption_received_messages_total", Kind: Counter, Unit: "1", Labels: []string{"message_type"},
 		Help: "Interruption messages received from the queue, each once; one message may be about several instances."},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/alias"
+	"github.com/daemok/daemok/observe/comparison"
 	"github.com/daemok/daemok/observe/follow"
 	"github.com/daemok/daemok/observe/spend"
 	"github.com/daemok/daemok/observe/state"
@@ -49,7 +50,7 @@ func TestTheTableIsWhatIsExported(t *testing.T) {
 	d.MustRegister(&follow.Follower{Metrics: m}, &spend.Nodes{}, spend.NewSavings(nil, nil, nil))
 	form := regexp.MustCompile(`fqName: "([^"]*)".*variableLabels: \{([^}]*)\}`)
 	exported := map[string]string{}
-	for _, name := range state.Names() {
+	for _, name := range slices.Concat(state.Names(), comparison.Names()) {
 		exported[name] = strings.Join(observe.Define(name).LabelNames(), ",")
 	}
 	for _, text := range d.descs {

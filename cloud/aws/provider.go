@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/smithy-go/middleware"
+
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/catalog"
@@ -63,6 +65,7 @@ type Options struct {
 	Region      string      // empty: as the SDK finds it
 	Role        client.Role // that all calls are made as; none: with the credentials of the program
 	Agent       string      // how the program names itself to AWS: "daemok/1.0"
+	ReadOnly    bool        // calls that may change something are refused with client.ErrReadOnly, and none of them is sent
 	IsolatedVPC bool        // IAM and Pricing cannot be reached
 
 	MemoryOverhead float64 // share of memory that the hypervisor keeps where no instance showed it; UsualMemoryOverhead: as ec2data.MemoryKept says
@@ -135,7 +138,11 @@ func New(ctx context.Context, o Options) (*Provider, error) {
 		return nil, errors.New("the cluster has no name: set CLUSTER_NAME (settings.clusterName) to its name in EKS")
 	}
 	o = o.withDefaults()
-	clients, err := client.New(ctx, o.Region, o.Agent, o.HTTP, o.Observer, pace.New(o.Now, o.Pause), o.Role)
+	var further []func(*middleware.Stack) error
+	if o.ReadOnly {
+		further = append(further, client.ReadOnly)
+	}
+	clients, err := client.New(ctx, o.Region, o.Agent, o.HTTP, o.Observer, pace.New(o.Now, o.Pause), o.Role, further...)
 	if err != nil {
 		return nil, err
 	}

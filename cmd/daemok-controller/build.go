@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,9 @@ import (
 
 // build puts the program together, in plain sight (ADR-5).
 func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logger) (ctrl.Manager, error) {
+	if o.shadow.on {
+		return buildShadow(ctx, o, log)
+	}
 	config, err := access.Config("")
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
@@ -69,7 +73,7 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 	f := &fence.Fence{LeaseFor: fence.LeaseFor, CallFor: fence.CallFor, Now: time.Now}
 	decisions := &record.Record{}
 	scraped := &alias.Gatherer{From: metrics.Registry, Rules: alias.WorkQueues()}
-	m, err := newManager(o, config, f, decisions, scraped)
+	m, err := newManager(o, config, f, map[string]http.Handler{record.Path: record.Handler(decisions, time.Now)}, scraped)
 	if err != nil {
 		return nil, err
 	}

@@ -1,18 +1,16 @@
 package main
 
 import (
+	"maps"
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
-	"time"
-
-	"github.com/daemok/daemok/observe/record"
 )
 
-// debugging serves what was decided and why and, where that is asked for, the profiles of the
-// running program. Both report on all namespaces, so they are served to this host alone.
-func debugging(o options, decisions *record.Record) map[string]http.Handler {
-	out := map[string]http.Handler{record.Path: record.Handler(decisions, time.Now)}
+// debugging serves these handlers and, where that is asked for, the profiles of the
+// running program. All report on all namespaces, so they are served to this host alone.
+func debugging(o options, served map[string]http.Handler) map[string]http.Handler {
+	out := maps.Clone(served)
 	if o.enableProfiling {
 		out["/debug/pprof/"] = http.HandlerFunc(pprof.Index) // the named profiles too, such as heap
 		out["/debug/pprof/cmdline"] = http.HandlerFunc(pprof.Cmdline)

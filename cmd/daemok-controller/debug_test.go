@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/daemok/daemok/observe/record"
 )
@@ -12,7 +13,7 @@ import (
 // Whatever is served beside the metrics reports all namespaces: other pods, which reach the metrics
 // port, get none of it.
 func TestDebugPathsAreServedToLocalhostOnly(t *testing.T) {
-	for path, handler := range debugging(options{enableProfiling: true, service: "karpenter"}, &record.Record{}) {
+	for path, handler := range debugging(options{enableProfiling: true, service: "karpenter"}, map[string]http.Handler{record.Path: record.Handler(&record.Record{}, time.Now)}) {
 		for from, want := range map[string]int{
 			"10.0.3.7:40112": http.StatusForbidden, "[fd00::7]:40112": http.StatusForbidden, "[::ffff:10.0.3.7]:40112": http.StatusForbidden, "": http.StatusForbidden,
 			"127.0.0.1:40112": http.StatusOK, "[::1]:40112": http.StatusOK, "[::ffff:127.0.0.1]:40112": http.StatusOK,

@@ -44,8 +44,8 @@ func (w waiter) forDefinitions(ctx context.Context, config *rest.Config) error {
 	return w.until(ctx, "the start waits for CustomResourceDefinitions", func(context.Context) error { return definitions.Served(kinds) }, passes)
 }
 
-// comparison compares the cluster's definitions with those of this build, and says what differs when that changes.
-type comparison struct {
+// comparer compares the cluster's definitions with those of this build, and says what differs when that changes.
+type comparer struct {
 	from    client.Reader
 	log     *slog.Logger
 	lacking *prometheus.GaugeVec // definition
@@ -53,7 +53,7 @@ type comparison struct {
 }
 
 // Round compares once. Where the rights are missing that is said, and all goes on.
-func (c *comparison) Round(ctx context.Context) (time.Duration, error) {
+func (c *comparer) Round(ctx context.Context) (time.Duration, error) {
 	ours, err := crds.All()
 	if err != nil {
 		return definitionsEvery, err
@@ -80,7 +80,7 @@ func (c *comparison) Round(ctx context.Context) (time.Duration, error) {
 	return definitionsEvery, nil
 }
 
-func (c *comparison) say(d definitions.Difference) {
+func (c *comparer) say(d definitions.Difference) {
 	if d.OfLaterRelease() {
 		c.log.Info("the definition has fields that this release does not use, and serves this release too", "definition", d.Name, "fields", definitions.Fields(d.Later))
 		return
@@ -102,6 +102,6 @@ func (c *comparison) say(d definitions.Difference) {
 
 // compareDefinitions is the round over definitions.
 func (p *parts) compareDefinitions() controller.Round {
-	c := &comparison{from: p.manager.GetAPIReader(), log: p.log, lacking: p.metrics.DefinitionFields}
+	c := &comparer{from: p.manager.GetAPIReader(), log: p.log, lacking: p.metrics.DefinitionFields}
 	return controller.Round{What: "compare CustomResourceDefinitions", Do: c.Round}
 }

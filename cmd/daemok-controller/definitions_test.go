@@ -49,7 +49,7 @@ func TestAnOlderDefinitionIsSaidOnce(t *testing.T) {
 		return slices.Contains(lines, line)
 	}
 	cluster := store.Build()
-	c := &comparison{from: cluster, log: newLogger(&said, "info", encodingConsole), lacking: metric}
+	c := &comparer{from: cluster, log: newLogger(&said, "info", encodingConsole), lacking: metric}
 	for range 2 {
 		again, err := c.Round(t.Context())
 		if err != nil || again != definitionsSoon {
@@ -85,7 +85,7 @@ func TestAnOlderDefinitionIsSaidOnce(t *testing.T) {
 // After a rollback of the controller alone its definitions are of a later release: that is no warning, and nothing is to be done.
 func TestALaterDefinitionIsNoWarning(t *testing.T) {
 	var said bytes.Buffer
-	c := &comparison{log: newLogger(&said, "info", encodingConsole)}
+	c := &comparer{log: newLogger(&said, "info", encodingConsole)}
 	c.say(definitions.Difference{Name: "nodepools.karpenter.sh", Release: "daemok-crd", Later: []string{"v1: spec.tomorrow"}, Other: []string{"v1"}})
 	if text := said.String(); strings.Contains(text, "WARN") || strings.Contains(text, "helm") || !strings.Contains(text, "spec.tomorrow") {
 		t.Errorf("it says %s", text)

@@ -37,7 +37,6 @@ import (
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot/strip"
 	"github.com/daemok/daemok/observe/alias"
-	"github.com/daemok/daemok/observe/record"
 )
 
 func scheme() (*runtime.Scheme, error) {
@@ -56,7 +55,7 @@ func scheme() (*runtime.Scheme, error) {
 // newManager builds the manager: caches of stripped objects, metrics and
 // health endpoints, and a lease that the fence watches. Its client's writes
 // pass the fence.
-func newManager(o options, at *rest.Config, f *fence.Fence, decisions *record.Record, scraped *alias.Gatherer) (ctrl.Manager, error) {
+func newManager(o options, at *rest.Config, f *fence.Fence, served map[string]http.Handler, scraped *alias.Gatherer) (ctrl.Manager, error) {
 	s, err := scheme()
 	if err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ func newManager(o options, at *rest.Config, f *fence.Fence, decisions *record.Re
 	mo := ctrl.Options{
 		Scheme:                 s,
 		Cache:                  cached(ownNamespace()),
-		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort), ExtraHandlers: debugging(o, decisions), FilterProvider: scrapedFrom(scraped, o.enableTracing)},
+		Metrics:                metricsserver.Options{BindAddress: address(o.metricsPort), ExtraHandlers: debugging(o, served), FilterProvider: scrapedFrom(scraped, o.enableTracing)},
 		HealthProbeBindAddress: address(o.healthPort),
 		LeaderElection:         o.leaderElection,
 		LeaderElectionID:       o.leaderElectionName, // as metrics call the lease

@@ -91,6 +91,8 @@ type options struct {
 	service             string
 	noWarmup, ignoreDRA bool
 
+	shadow shadowing
+
 	ignored []string // feature gates that were given and change nothing, a few words each
 	older   []string // options of Karpenter's v1alpha5 API that were given, which others have taken the place of
 }
@@ -124,8 +126,8 @@ func readOptions(args []string, env func(string) string) (options, error) {
 	if err := o.readGates(); err != nil {
 		return options{}, err
 	}
-	o.leaderElection = !o.electionDisabled
-	return o, cmp.Or(o.check(), o.checkPlaces())
+	o.leaderElection = !o.electionDisabled && !o.shadow.on
+	return o, cmp.Or(o.check(), o.checkPlaces(), o.shadow.check())
 }
 
 // define says what every option is called, and what it is by default.
@@ -177,6 +179,10 @@ func (r *reader) define(o *options) {
 	r.boolean(&o.disableDryRun, "disable-dry-run", false, "do not check permissions with dry runs")
 	r.duration(&o.amiEvery, "ami-refresh-interval", class.RefreshEvery, "interval between lookups of images")
 	r.duration(&o.subnetEvery, "subnet-refresh-interval", class.RefreshEvery, "interval between lookups of subnets and their free addresses")
+	r.boolean(&o.shadow.on, "shadow", false, "decide and record, and change nothing, beside another autoscaler; daemok shadow report says what this would have done; see docs/tasks/shadow.md")
+	r.text(&o.shadow.manifests, "shadow-manifests", "", "folder or file with NodePools and EC2NodeClasses that shadow mode plans with in addition to those of the cluster")
+	r.text(&o.shadow.nodes, "shadow-nodes", "", "label selector of nodes without NodeClaims that shadow mode counts as nodes of the NodePools that they match; if empty and there are manifests, those of EKS managed node groups and of eksctl")
+	r.text(&o.shadow.file, "shadow-file", "", "file in which shadow mode keeps its history; if empty, ConfigMap daemok-shadow")
 	r.text(&o.service, "karpenter-service", "", "name of the Service of the metrics port, through which /debug/ is reached")
 	r.boolean(&o.noWarmup, "disable-controller-warmup", false, "true is refused: a standby replica always fills its caches, prices and instance types")
 	r.boolean(&o.ignoreDRA, "ignore-dra-requests", true, "ignore pods with resource claims (Dynamic Resource Allocation); false is refused")

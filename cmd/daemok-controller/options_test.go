@@ -181,6 +181,7 @@ var wrong = map[string]string{
 	"aws-feature-gates": "NodeClassCEL", "isolated-vpc": "private", "enable-zonal-shift": "a", "eks-control-plane": "eks", "vm-memory-overhead-percent": "7.5",
 	"interruption-queue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",
 	"max-system-memory": "half", "surplus-credits": "none", "disable-dry-run": "dry", "ami-refresh-interval": "1s", "subnet-refresh-interval": "hourly",
+	"shadow": "dark", "shadow-manifests": "pools", "shadow-nodes": "group=web", "shadow-file": "history.gz", // without --shadow
 	"karpenter-service": "", "disable-controller-warmup": "true", "ignore-dra-requests": "false",
 }
 

@@ -82,7 +82,7 @@ func newProvider(ctx context.Context, o options, config *rest.Config, reported *
 		Agent:       "daemok/" + version.Get().Version,
 		Role:        client.Role{ARN: o.assumeRoleARN, For: o.assumeRoleDuration},
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
-		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved, ZonalShift: o.zonalShift,
+		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved, ZonalShift: o.zonalShift, ReadOnly: o.shadow.on,
 		DNS:      clusterDNS(ctx, config),
 		Observer: callObserver{reported},
 		Warn:     func(err error) { log.Warn("some information from AWS is missing", "error", err.Error()) },

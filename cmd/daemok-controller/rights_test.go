@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/daemok/daemok/deploy"
+	"github.com/daemok/daemok/kube/api"
 )
 
 // forbidden is what a holder of the controller's token must not write: with it pods could be bound
@@ -27,6 +28,24 @@ func TestTheRightsOfSteeringAreToPatchPods(t *testing.T) {
 	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"patch"}}}
 	if !reflect.DeepEqual(role.Rules, want) {
 		t.Errorf("the rules are %v, want %v", role.Rules, want)
+	}
+}
+
+// Shadow mode reads, but for the one ConfigMap that keeps its history.
+func TestTheRightsOfShadowModeAreToRead(t *testing.T) {
+	for _, document := range strings.Split(string(deploy.ShadowRBAC), "\n---\n") {
+		var role rbacv1.ClusterRole // a Role's rules read the same
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, verb := range rule.Verbs {
+				history := role.Kind == "Role" && slices.Equal(rule.Resources, []string{"configmaps"}) && (verb == "create" || slices.Equal(rule.ResourceNames, []string{api.ConfigMapShadow}))
+				if !slices.Contains([]string{"get", "list", "watch"}, verb) && !history || slices.Contains(rule.Resources, "secrets") {
+					t.Errorf("%s %s may %s %v", role.Kind, role.Name, verb, rule.Resources)
+				}
+			}
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
 // Command daemok is the user's command: status, view, plan, explain, cost, doctor, iam, roll, migrate, adopt, handback,
-// snapshot, simulate, bench, demo, lab, version.
+// snapshot, shadow, simulate, bench, demo, lab, version.
 //
 // Each subcommand is a small file of its own: the work is done in a package that a test can call.
 package main
@@ -20,6 +20,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/help"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/cmd/daemok/reference"
+	"github.com/daemok/daemok/cmd/daemok/shadow"
 	"github.com/daemok/daemok/cmd/daemok/statuscmd"
 	"github.com/daemok/daemok/cmd/daemok/viewcmd"
 	"github.com/daemok/daemok/internal/misspelt"
@@ -69,7 +70,7 @@ func root() *cobra.Command {
 		{"look", "See what Daemok does and would do, and why:", []*cobra.Command{
 			statuscmd.Command(inspect.Look, inspect.Follow), viewcmd.Command(inspect.Look, inspect.Follow),
 			planCommand(inspect.Read, inspect.Connect), explaincmd.Command(inspect.Connect, inspect.Account),
-			costcmd.Command(inspect.See), snapshotCommand(inspect.Read)}},
+			costcmd.Command(inspect.See), snapshotCommand(inspect.Read), shadow.Command(inspect.Connect)}},
 		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{inspect.Connect, serverVersion, reviewer, inspect.Market}), iamCommand(inspect.Connect)}},
 		{"act", "Act on nodes:", []*cobra.Command{rollCommand(inspect.Connect), adoptCommand(inspect.Connect)}},
 		{"move", "Migrate from another autoscaler, and back:", []*cobra.Command{migrateCommand(reach, inspect.Market), handbackCommand(inspect.Connect), cleanupCommand()}},

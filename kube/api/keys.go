@@ -194,5 +194,6 @@ var configMapKeys = []Key{
 	{ConfigMapRecord, KindConfigMap, "the controller's namespace", "prefix of the ConfigMaps -0 to -7 and -newest, which record the decisions of a day with their reasons; read by `daemok explain`"},
 	{ConfigMapStatus, KindConfigMap, "the controller's namespace", "data.status: the screen of `daemok status`, as the controller sees it; rewritten within seconds of a change"},
 	{ConfigMapSurges, KindConfigMap, "the controller's namespace", "workloads that have a second replica until a pod has left its node"},
+	{ConfigMapShadow, KindConfigMap, "the controller's namespace", "what shadow mode has watched; read by `daemok shadow report`"},
 	{ConfigMapMemory, KindConfigMap, "the controller's namespace", "what the next leader must know, such as which pods were moved and which nodes were removed lately"},
 }

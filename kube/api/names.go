@@ -307,6 +307,8 @@ const (
 	ConfigMapRecord = "daemok-record"
 	// ConfigMapStatus holds the screen of daemok status, for kubectl.
 	ConfigMapStatus = "daemok-status"
+	// ConfigMapShadow holds what shadow mode has watched.
+	ConfigMapShadow = "daemok-shadow"
 	// ConfigMapMemory holds what the leader has seen and no object reports.
 	ConfigMapMemory = "daemok-memory"
 	// ConfigMapSurges lists the workloads that have a second replica until a pod has

@@ -26,7 +26,7 @@ func rights(t *testing.T, name, namespace string, manifests ...[]byte) string {
 				continue
 			}
 			text := mustYAML(t, o.Object)
-			text = strings.NewReplacer("name: karpenter", "name: "+name).Replace(text)
+			text = strings.NewReplacer("name: karpenter", "name: "+name, "name: daemok-shadow", "name: "+name).Replace(text)
 			if !strings.HasSuffix(o.GetName(), "-dns") {
 				text = strings.ReplaceAll(text, "namespace: kube-system", "namespace: "+namespace)
 			} else if o.GetKind() == "RoleBinding" {
@@ -76,6 +76,7 @@ func TestTheRightsAreThoseOfDeploy(t *testing.T) {
 		"with surges":                     {"karpenter", "kube-system", "karpenter", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC, deploy.SteeringRBAC}},
 		"with nominations":                {"karpenter", "kube-system", "karpenter", map[string]any{"settings": map[string]any{"clusterName": "c", "nominatePods": true}}, [][]byte{deploy.RBAC, deploy.NominateRBAC, deploy.SteeringRBAC}},
 		"without steering":                {"karpenter", "kube-system", "karpenter", without, [][]byte{deploy.RBAC}},
+		"in shadow mode":                  {"daemok", "nodes", "daemok", map[string]any{"shadow": map[string]any{"enabled": true}}, [][]byte{deploy.ShadowRBAC}},
 		"another name, another namespace": {"daemok", "nodes", "daemok", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC, deploy.SteeringRBAC}},
 	}
 	for name, tt := range tests {

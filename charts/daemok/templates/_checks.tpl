@@ -1,6 +1,6 @@
 {{/* What no schema can say: values that do not exist, with the nearest that does, and values that contradict each other. */}}
 {{- define "daemok.checks" -}}
-{{- $wrong := concat (include "daemok.unknown" . | splitList "\n") (include "daemok.contradictions" . | splitList "\n") (include "daemok.others" . | splitList "\n") | compact -}}
+{{- $wrong := concat (include "daemok.unknown" . | splitList "\n") (include "daemok.contradictions" . | splitList "\n") (eq (include "daemok.text" (dict "root" . "path" "shadow.enabled")) "true" | ternary "" (include "daemok.others" .) | splitList "\n") | compact -}}
 {{- if $wrong -}}{{- fail (printf "\n%s" (join "\n" $wrong)) -}}{{- end -}}
 {{- end -}}
 

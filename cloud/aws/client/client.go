@@ -69,13 +69,14 @@ type Role struct {
 // New reads the configuration, and assumes the role where there is one. Agent names the program to AWS, as
 // "name/version". Where do is nil the SDK's own client carries requests out.
 // Calls of EC2 go at the pace of p. The observer may be nil.
-func New(ctx context.Context, region, agent string, do Doer, observer Observer, p *pace.Pace, role Role) (Clients, error) {
+// Further options are of every client.
+func New(ctx context.Context, region, agent string, do Doer, observer Observer, p *pace.Pace, role Role, further ...func(*stack) error) (Clients, error) {
 	if do == nil {
 		do = http.NewBuildableClient().WithTimeout(callTimeout)
 	}
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(do),
-		config.WithAPIOptions(append(observe(observer), PlainBody)),
+		config.WithAPIOptions(append(append(observe(observer), PlainBody), further...)),
 	}
 	if region != "" {
 		options = append(options, config.WithRegion(region))

@@ -1,0 +1,109 @@
+package shadow
+
+import (
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/observe/comparison"
+)
+
+// actual is what was seen of the other autoscaler's nodes and of pods that wait.
+type actual struct {
+	nodes   map[string]*seenNode
+	waiting map[string]time.Time // pods by UID: since when each waits
+}
+
+// seenNode is a node of the actual cluster.
+type seenNode struct {
+	pods  int // that would come again elsewhere, as long as it stayed
+	going bool
+}
+
+// watch counts nodes that came and went, the pods that left with the latter, and how long pods waited.
+func (w *World) watch(s *cluster.Snapshot) {
+	a, first := &w.actual, w.actual.nodes == nil
+	if first {
+		a.nodes, a.waiting = map[string]*seenNode{}, map[string]time.Time{}
+	}
+	launched, terminated, evicted := 0, 0, 0
+	there := map[string]bool{}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if !isOurs(s, n) {
+			continue
+		}
+		there[n.Name] = true
+		is := a.nodes[n.Name]
+		if is == nil {
+			is = &seenNode{going: first && n.Deleting}
+			a.nodes[n.Name] = is
+			if !first {
+				launched++
+			}
+		}
+		switch {
+		case is.going:
+		case n.Deleting:
+			is.going = true
+			terminated, evicted = terminated+1, evicted+is.pods
+		default:
+			is.pods = returning(n)
+		}
+	}
+	for name, is := range a.nodes {
+		if there[name] {
+			continue
+		}
+		if !is.going {
+			terminated, evicted = terminated+1, evicted+is.pods
+		}
+		delete(a.nodes, name)
+	}
+	w.Book.Happened(launched, terminated, evicted)
+	w.Book.Waited(a.waited(s), nil)
+}
+
+func returning(n *cluster.Node) (pods int) {
+	for i := range n.Pods {
+		if p := &n.Pods[i]; p.Returns && !p.Ending {
+			pods++
+		}
+	}
+	return pods
+}
+
+// waited lists how long pods waited that have a node now.
+func (a *actual) waited(s *cluster.Snapshot) (out []time.Duration) {
+	still := map[string]time.Time{}
+	for i := range s.Waiting {
+		still[s.Waiting[i].UID] = s.Waiting[i].CreatedAt
+	}
+	for i := range s.Nodes {
+		for j := range s.Nodes[i].Pods {
+			if since, did := a.waiting[s.Nodes[i].Pods[j].UID]; did {
+				out = append(out, s.Now.Sub(since))
+			}
+		}
+	}
+	a.waiting = still
+	return out
+}
+
+// level is what the actual cluster costs now.
+func (a *actual) level(s *cluster.Snapshot) comparison.Level {
+	out := comparison.Level{Nodes: len(s.Nodes)}
+	for i := range s.Nodes {
+		out.Cost += costOf(s, &s.Nodes[i])
+	}
+	for i := range s.Instances {
+		m := &s.Instances[i]
+		p, ok := s.Pool(m.Pool)
+		if !ok || !m.Launched {
+			continue
+		}
+		if price, known := p.PriceOf(m); known {
+			out.Cost, out.Nodes = out.Cost+price+p.PerInstance(), out.Nodes+1
+		}
+	}
+	return out
+}

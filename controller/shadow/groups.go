@@ -1,0 +1,120 @@
+package shadow
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
+)
+
+// How managed node groups of EKS say that their nodes are spot instances.
+const (
+	labelGroupCapacity = "eks.amazonaws.com/capacityType"
+	groupSpot          = "SPOT"
+)
+
+// selector selects nodes by their labels.
+type selector interface {
+	Matches(labels.Labels) bool
+}
+
+// Groups has nodes of node groups, which have no NodeClaim, count as if they were of NodePools.
+type Groups struct {
+	Nodes selector // which nodes
+
+	first map[string]time.Time // since when each is seen: its age for consolidateAfter
+}
+
+// adopt shows each selected node as one of the pool that suits it best: whose labels and taints it has, and whose
+// requirements it meets; of several the one with most labels, then weight, then by name. A node that suits none
+// stays outside.
+func (g *Groups) adopt(s *cluster.Snapshot) *cluster.Snapshot {
+	if g == nil || g.Nodes == nil || len(s.Pools) == 0 {
+		return s
+	}
+	if g.first == nil {
+		g.first = map[string]time.Time{}
+	}
+	out := *s
+	out.Nodes = slices.Clone(s.Nodes)
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		if n.Claim != "" || !g.Nodes.Matches(labels.Set(n.Labels.Map())) {
+			continue
+		}
+		if g.first[n.Name].IsZero() {
+			g.first[n.Name] = s.Now
+		}
+		best := -1
+		for j := range s.Pools {
+			if suits(&s.Pools[j], n) && (best < 0 || better(&s.Pools[j], &s.Pools[best])) {
+				best = j
+			}
+		}
+		if best >= 0 {
+			g.join(n, &s.Pools[best])
+		}
+	}
+	return &out
+}
+
+func better(a, b *cluster.Pool) bool {
+	return cmp.Or(cmp.Compare(len(b.Labels), len(a.Labels)), cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.ID.Name, b.ID.Name)) < 0
+}
+
+// known are the labels of a node with those that an instance of its type would have in the pool; ok is false where
+// the pool's class offers no such type.
+func known(p *cluster.Pool, n *cluster.Node) (all constraint.Labels, ok bool) {
+	name, _ := n.Labels.Get(cluster.LabelInstanceType)
+	instanceType := p.Catalogue.InstanceType(name)
+	if instanceType == nil {
+		return nil, false
+	}
+	option := string(cluster.OnDemand)
+	if capacity, _ := n.Labels.Get(labelGroupCapacity); capacity == groupSpot {
+		option = string(cluster.Spot)
+	}
+	return instanceType.Labels.Merge(constraint.NewLabels(map[string]string{cluster.LabelCapacityType: option})).Merge(n.Labels), true
+}
+
+// lacked reports whether nodes of groups lack a label since it names a NodePool or its class.
+func lacked(key string) bool { return key == api.LabelNodePool || key == classLabel }
+
+const classLabel = api.GroupAWS + "/ec2nodeclass"
+
+// suits reports whether the node could be one of the pool.
+func suits(p *cluster.Pool, n *cluster.Node) bool {
+	all, ok := known(p, n)
+	if !ok {
+		return false
+	}
+	for _, l := range p.Labels {
+		if has, _ := all.Get(l.Key); !lacked(l.Key) && has != l.Value {
+			return false
+		}
+	}
+	for _, taint := range p.Taints {
+		if !slices.Contains(n.Taints, taint) {
+			return false
+		}
+	}
+	_, ok = p.Requirements.Allow(all)
+	return ok
+}
+
+// join shows the node as one of the pool.
+func (g *Groups) join(n *cluster.Node, p *cluster.Pool) {
+	all, _ := known(p, n)
+	n.Claim, n.Pool, n.Labels = n.Name, p.ID, all
+	n.QuietSince, n.ChangedAt = g.first[n.Name], g.first[n.Name]
+	name, _ := n.Labels.Get(cluster.LabelInstanceType)
+	instanceType := p.Catalogue.InstanceType(name)
+	if o := instanceType.Offering(n.Labels.Map()); o != nil && o.Priced {
+		n.Price = o.Price
+	}
+}
