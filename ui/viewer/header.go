@@ -94,6 +94,9 @@ func (h heads) summary() string {
 // costs says what the nodes cost, and how far that is from the least possible.
 func (h heads) costs() string {
 	t := &h.c.Totals
+	if t.Unpriced == t.Nodes && t.Nodes > 0 {
+		return h.joined(text.Say(text.Warn, "the price of %s is not known", counted(t.Nodes, "node")))
+	}
 	cells := []text.Cell{
 		text.Say(text.Strong, "$%.3f/h", t.Cost.PerHour), text.Say(text.Plain, ", $%.0f a month", t.Cost.PerMonth()),
 	}

@@ -95,7 +95,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		if msg.Width > 0 && msg.Height > 0 {
 			m.screen = screen{msg.Width, msg.Height}
-			m.settle()
+			m.restore()
 			m.detail.write(m)
 		}
 	case tea.KeyPressMsg:
@@ -123,13 +123,13 @@ func (m *Model) arrange() {
 		return
 	}
 	m.sheet = sheetOf(m.which, m.cluster, m.look)
-	m.settle()
+	m.restore()
 	m.detail.write(m)
 }
 
-func (m *Model) settle() {
+func (m *Model) restore() {
 	if m.sheet != nil {
-		m.places[m.which].settle(m.sheet, m.rows())
+		m.places[m.which].restore(m.sheet, m.rows())
 	}
 }
 

@@ -63,8 +63,8 @@ type place struct {
 	id  string // of the row that is chosen; empty: the first, whatever it is
 }
 
-// settle finds the chosen row again, and keeps it on a screen of so many rows.
-func (p *place) settle(s sheet, height int) {
+// restore finds the chosen row again, and keeps it on a screen of so many rows.
+func (p *place) restore(s sheet, height int) {
 	rows, _ := s.size()
 	if p.id == "" {
 		p.at = 0

@@ -66,6 +66,10 @@ func (s *stage) act(f *txtar.File) {
 	case "troubles":
 		s.in.Troubles = strings.Split(said, "\n")
 		s.changed()
+	case "control":
+		said = strings.NewReplacer("ESC", "\x1b", "BEL", "\a").Replace(said)
+		s.in.Statements = append(s.in.Statements, done(s.t, said, s.in.Snapshot.Now)...)
+		s.changed()
 	case "done":
 		s.in.Statements = append(s.in.Statements, done(s.t, said, s.in.Snapshot.Now)...)
 		s.changed()

@@ -147,8 +147,8 @@ func (f *flags) print(ctx context.Context, look Look, out io.Writer) error {
 	return f.form.Print(out, a)
 }
 
-// patience is after how long it is said what is waited for.
-const patience = 2 * time.Second
+// sayAfter is after how long it is said what is waited for.
+const sayAfter = 2 * time.Second
 
 // watch shows the cluster until the user quits. It connects before it draws: what a credential plugin asks or
 // says is seen.
@@ -156,7 +156,7 @@ func (f *flags) watch(cmd *cobra.Command, follow Follow) error {
 	ctx, end := context.WithCancel(cmd.Context())
 	defer end()
 	silence()
-	said := time.AfterFunc(patience, func() { fmt.Fprintln(cmd.ErrOrStderr(), "Reading the cluster ...") })
+	said := time.AfterFunc(sayAfter, func() { fmt.Fprintln(cmd.ErrOrStderr(), "Reading the cluster ...") })
 	source, err := follow(ctx, f.at, f.askAWS)
 	said.Stop()
 	if err != nil {
