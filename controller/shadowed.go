@@ -47,7 +47,8 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads, Doubt: p.doubt()}
 	})
-	if err := clusterState.Follow(ctx, shadow.Watched{Informers: p.Watches}, func(*karpv1.NodeClaim, bool) {}); err != nil {
+	watched := shadow.Watched{Informers: p.Watches}
+	if err := clusterState.Follow(ctx, watched, func(*karpv1.NodeClaim, bool) {}); err != nil {
 		return nil, err
 	}
 	for _, o := range with.Given {

@@ -125,7 +125,9 @@ func buildShadow(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager
 	if err != nil {
 		return nil, err
 	}
-	p := parts{options: o, clock: clock, log: log, manager: m, metrics: reported, provider: provider, hasPrices: provider.HasOnDemand()}
+	p := parts{
+		options: o, clock: clock, log: log, manager: m, metrics: reported, provider: provider, hasPrices: provider.HasOnDemand(),
+	}
 	reported.LeadsBy(p.leads)
 	program, err := controller.NewShadow(ctx, controller.Parts{
 		Live: m.GetAPIReader(), Watches: m.GetCache(), Classes: classes, Pools: []nodepool.Generation{controller.NodePools()},
@@ -140,23 +142,24 @@ func buildShadow(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager
 		return nil, err
 	}
 	p.clusterState = program.ClusterState
-	keeper, err := o.keeper(book, keeping, log, clock.Now)
+	saver, err := o.saver(book, keeping, log, clock.Now)
 	if err != nil {
 		return nil, err
 	}
-	if err := keeper.Begin(ctx); err != nil {
+	if err := saver.Begin(ctx); err != nil {
 		return nil, fmt.Errorf("take up the history of shadow mode: %w", err)
 	}
 	if err := metrics.Registry.Register(comparison.Collector{Book: book}); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	log.Info("shadow mode: plans are made and recorded, and nothing is changed", "manifests", o.shadow.manifests, "nodes", o.shadow.nodes, "pools", len(given))
-	return m, p.runShadow(program, keeper)
+	return m, p.runShadow(program, saver)
 }
 
 // runShadow hands the program to the manager.
-func (p *parts) runShadow(program *controller.Program, keeper *comparison.Keeper) error {
-	runs := append(program.Tasks, keeper.Run, p.refresh, func(ctx context.Context) error { return p.fill(ctx, program.Planned) })
+func (p *parts) runShadow(program *controller.Program, saver *comparison.Saver) error {
+	fill := func(ctx context.Context) error { return p.fill(ctx, program.Planned) }
+	runs := append(program.Tasks, saver.Run, p.refresh, fill)
 	for _, r := range program.Rounds {
 		runs = append(runs, func(ctx context.Context) error { return r.Run(ctx, p.log) })
 	}
@@ -167,9 +170,9 @@ func (p *parts) runShadow(program *controller.Program, keeper *comparison.Keeper
 	return errors.Join(errs...)
 }
 
-// keeper keeps the history where the options say.
-func (o options) keeper(book *comparison.Book, config *rest.Config, log *slog.Logger, now func() time.Time) (*comparison.Keeper, error) {
-	out := &comparison.Keeper{Book: book, Cluster: o.clusterName, Log: log, Now: now}
+// saver keeps the history where the options say.
+func (o options) saver(book *comparison.Book, config *rest.Config, log *slog.Logger, now func() time.Time) (*comparison.Saver, error) {
+	out := &comparison.Saver{Book: book, Cluster: o.clusterName, Log: log, Now: now}
 	if o.shadow.file != "" {
 		out.In = comparison.File(o.shadow.file)
 		return out, nil

@@ -64,7 +64,8 @@ func (g *Groups) adopt(s *cluster.Snapshot) *cluster.Snapshot {
 }
 
 func better(a, b *cluster.Pool) bool {
-	return cmp.Or(cmp.Compare(len(b.Labels), len(a.Labels)), cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.ID.Name, b.ID.Name)) < 0
+	byLabels, byWeight := cmp.Compare(len(b.Labels), len(a.Labels)), cmp.Compare(b.Weight, a.Weight)
+	return cmp.Or(byLabels, byWeight, cmp.Compare(a.ID.Name, b.ID.Name)) < 0
 }
 
 // known are the labels of a node with those that an instance of its type would have in the pool; ok is false where
@@ -79,7 +80,8 @@ func known(p *cluster.Pool, n *cluster.Node) (all constraint.Labels, ok bool) {
 	if capacity, _ := n.Labels.Get(labelGroupCapacity); capacity == groupSpot {
 		option = string(cluster.Spot)
 	}
-	return instanceType.Labels.Merge(constraint.NewLabels(map[string]string{cluster.LabelCapacityType: option})).Merge(n.Labels), true
+	capacity := constraint.NewLabels(map[string]string{cluster.LabelCapacityType: option})
+	return instanceType.Labels.Merge(capacity).Merge(n.Labels), true
 }
 
 // lacked reports whether nodes of groups lack a label since it names a NodePool or its class.

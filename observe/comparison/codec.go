@@ -43,7 +43,7 @@ func Decode(data []byte) (History, error) {
 		return h, fmt.Errorf("read the history: %w", err)
 	}
 	if h.Version != version {
-		return History{}, fmt.Errorf("the history is of version %d, and this build reads version %d: use the release that wrote it, or begin anew by deleting it", h.Version, version)
+		return History{}, fmt.Errorf("the history is of version %d, and this build reads version %d: use the release that wrote it, or begin again by deleting it", h.Version, version)
 	}
 	return h, nil
 }

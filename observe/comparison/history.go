@@ -41,7 +41,7 @@ type History struct {
 	Largest  []Decision `json:"largest"` // by what they save or cost, the largest first
 	Latest   []Decision `json:"latest"`  // the newest last
 	Unplaced []Unplaced `json:"unplaced"`
-	Unpriced int        `json:"unpriced"` // nodes whose price is not known, the last time: they cost nothing on either side
+	Unpriced int        `json:"unpriced"` // nodes without a known price, the last time: they cost nothing on either side
 	Outside  int        `json:"outside"`  // nodes that belong to no pool, the last time: they are the same on both sides
 }
 
@@ -142,7 +142,8 @@ func (b *Book) History() (h History, changes uint64) {
 }
 
 func (h History) clone() History {
-	h.Hours, h.Largest, h.Latest, h.Unplaced = slices.Clone(h.Hours), slices.Clone(h.Largest), slices.Clone(h.Latest), slices.Clone(h.Unplaced)
+	h.Hours, h.Unplaced = slices.Clone(h.Hours), slices.Clone(h.Unplaced)
+	h.Largest, h.Latest = slices.Clone(h.Largest), slices.Clone(h.Latest)
 	return h
 }
 

@@ -96,9 +96,9 @@ func (f File) write(_ context.Context, data []byte) error {
 	return nil
 }
 
-// Keeper keeps the history of a book. Where it may not, that is logged once, and the history lasts as long as the
+// Saver keeps the history of a book. Where it may not, that is logged once, and the history lasts as long as the
 // process.
-type Keeper struct {
+type Saver struct {
 	Book    *Book
 	Cluster string
 	In      store
@@ -111,7 +111,7 @@ type Keeper struct {
 
 // Begin takes up what an earlier process kept. What is there and cannot be read is left alone: nothing is written
 // then.
-func (k *Keeper) Begin(ctx context.Context) error {
+func (k *Saver) Begin(ctx context.Context) error {
 	data, err := k.In.read(ctx)
 	if apierrors.IsForbidden(err) {
 		k.log(err)
@@ -132,7 +132,7 @@ func (k *Keeper) Begin(ctx context.Context) error {
 }
 
 // Run writes what is new every minute until ctx ends, and then once more.
-func (k *Keeper) Run(ctx context.Context) error {
+func (k *Saver) Run(ctx context.Context) error {
 	for pause.For(ctx, keepEvery) == nil {
 		k.save(ctx)
 	}
@@ -142,7 +142,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keeper) save(ctx context.Context) {
+func (k *Saver) save(ctx context.Context) {
 	h, changes := k.Book.History()
 	if changes == k.written {
 		return
@@ -159,7 +159,7 @@ func (k *Keeper) save(ctx context.Context) {
 }
 
 // log says what failed, once until something else does.
-func (k *Keeper) log(err error) {
+func (k *Saver) log(err error) {
 	if text := err.Error(); text != k.failed {
 		k.failed = text
 		k.Log.Warn("the history of shadow mode is kept in memory alone, and is lost when the process ends: grant the rights of Role daemok-shadow, or set --shadow-file; it is tried again every minute",

@@ -15,7 +15,8 @@ const (
 // Names are the metrics that a Collector serves.
 func Names() []string {
 	return []string{
-		"daemok_shadow_cost", "daemok_shadow_nodes", "daemok_shadow_dollars_total", "daemok_shadow_nodes_launched_total", "daemok_shadow_nodes_terminated_total",
+		"daemok_shadow_cost", "daemok_shadow_nodes", "daemok_shadow_dollars_total",
+		"daemok_shadow_nodes_launched_total", "daemok_shadow_nodes_terminated_total",
 		"daemok_shadow_pods_evicted_total",
 	}
 }
@@ -30,6 +31,7 @@ func (c Collector) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeBy
 func (c Collector) Collect(out chan<- prometheus.Metric) {
 	h, _ := c.Book.History()
 	actual, shadow := c.Book.levels()
+	a, b := h.Actual, h.Shadow
 	send := func(name string, kind prometheus.ValueType, values ...float64) {
 		desc := observe.Define(name).Desc()
 		for i, side := range []string{sideActual, sideShadow} {
@@ -38,10 +40,10 @@ func (c Collector) Collect(out chan<- prometheus.Metric) {
 	}
 	send("daemok_shadow_cost", prometheus.GaugeValue, actual.Cost.Dollars(), shadow.Cost.Dollars())
 	send("daemok_shadow_nodes", prometheus.GaugeValue, float64(actual.Nodes), float64(shadow.Nodes))
-	send("daemok_shadow_dollars_total", prometheus.CounterValue, h.Actual.Dollars, h.Shadow.Dollars)
-	send("daemok_shadow_nodes_launched_total", prometheus.CounterValue, float64(h.Actual.Launched), float64(h.Shadow.Launched))
-	send("daemok_shadow_nodes_terminated_total", prometheus.CounterValue, float64(h.Actual.Terminated), float64(h.Shadow.Terminated))
-	send("daemok_shadow_pods_evicted_total", prometheus.CounterValue, float64(h.Actual.Evicted), float64(h.Shadow.Evicted))
+	send("daemok_shadow_dollars_total", prometheus.CounterValue, a.Dollars, b.Dollars)
+	send("daemok_shadow_nodes_launched_total", prometheus.CounterValue, float64(a.Launched), float64(b.Launched))
+	send("daemok_shadow_nodes_terminated_total", prometheus.CounterValue, float64(a.Terminated), float64(b.Terminated))
+	send("daemok_shadow_pods_evicted_total", prometheus.CounterValue, float64(a.Evicted), float64(b.Evicted))
 }
 
 func (b *Book) levels() (actual, shadow Level) {

@@ -37,7 +37,10 @@ func (r report) writeHTML(out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read the template of the page: %w", err)
 	}
-	p := page{Headline: r.headline(), Period: r.period(), Less: r.SavedPerMonthDollars >= 0, Rows: r.rows(), Report: r, Width: chartWidth, Height: chartHeight}
+	p := page{
+		Headline: r.headline(), Period: r.period(), Less: r.SavedPerMonthDollars >= 0, Rows: r.rows(), Report: r,
+		Width: chartWidth, Height: chartHeight,
+	}
 	top := 0.0
 	for _, h := range r.Levels {
 		top = max(top, perHour(h.ActualDollars, h), perHour(h.ShadowDollars, h))
@@ -46,7 +49,8 @@ func (r report) writeHTML(out io.Writer) error {
 		p.Actual = curve(r.Levels, top, func(h comparison.Hour) float64 { return h.ActualDollars })
 		p.Shadow = curve(r.Levels, top, func(h comparison.Hour) float64 { return h.ShadowDollars })
 		const form = "Jan 2, 15:04"
-		p.Top, p.From, p.Until = fmt.Sprintf("$%.2f an hour", top), r.Levels[0].At.UTC().Format(form), r.Levels[n-1].At.UTC().Format(form)
+		p.Top = fmt.Sprintf("$%.2f an hour", top)
+		p.From, p.Until = r.Levels[0].At.UTC().Format(form), r.Levels[n-1].At.UTC().Format(form)
 	}
 	return t.Execute(out, p)
 }

@@ -48,7 +48,10 @@ type side struct {
 }
 
 func sideOf(s comparison.Side, seconds float64) side {
-	out := side{Dollars: s.Dollars, Launched: s.Launched, Terminated: s.Terminated, Evicted: s.Evicted, Waited: s.Waited, WaitLongestSeconds: s.WaitLongest}
+	out := side{
+		Dollars: s.Dollars, Launched: s.Launched, Terminated: s.Terminated, Evicted: s.Evicted,
+		Waited: s.Waited, WaitLongestSeconds: s.WaitLongest,
+	}
 	if seconds > 0 {
 		out.NodesMean = s.NodeSeconds / seconds
 		out.EvictedPerDay = float64(s.Evicted) / seconds * (24 * time.Hour).Seconds()
@@ -63,8 +66,10 @@ func sideOf(s comparison.Side, seconds float64) side {
 func reportOf(h comparison.History) report {
 	r := report{
 		Cluster: h.Cluster, BeganAt: h.BeganAt, UntilAt: h.UntilAt, Hours: h.Seconds / 3600, Starts: h.Starts,
-		Actual: sideOf(h.Actual, h.Seconds), Shadow: sideOf(h.Shadow, h.Seconds), SavedDollars: h.Actual.Dollars - h.Shadow.Dollars,
-		Decisions: h.Largest[:min(len(h.Largest), decisionsMost)], Unplaced: h.Unplaced, UnpricedNodes: h.Unpriced, NodesOutside: h.Outside, Levels: h.Hours,
+		Actual: sideOf(h.Actual, h.Seconds), Shadow: sideOf(h.Shadow, h.Seconds),
+		SavedDollars: h.Actual.Dollars - h.Shadow.Dollars,
+		Decisions:    h.Largest[:min(len(h.Largest), decisionsMost)], Unplaced: h.Unplaced,
+		UnpricedNodes: h.Unpriced, NodesOutside: h.Outside, Levels: h.Hours,
 	}
 	r.SavedPerMonthDollars = r.Actual.DollarsPerMonth - r.Shadow.DollarsPerMonth
 	if r.Actual.Dollars > 0 {
@@ -78,7 +83,7 @@ func reportOf(h comparison.History) report {
 func (r *report) assumptions() []string {
 	var out []string
 	if r.Hours < 24 {
-		out = append(out, fmt.Sprintf("Only %.1f hours were watched: a month cannot be told from less than a day, and is best told from a week.", r.Hours))
+		out = append(out, fmt.Sprintf("Only %.1f hours were watched: less than a day says little about a month, a week says more.", r.Hours))
 	}
 	out = append(out, fmt.Sprintf("A month is %d hours like those that were watched. Prices are those of instances and their volumes: spot prices as they were, on-demand prices without Savings Plans or reserved instances.", hoursOfMonth))
 	if r.Starts > 1 {
