@@ -1,5 +1,5 @@
-// Command daemok is the user's command: status, view, plan, explain, cost, doctor, iam, roll, migrate, adopt, handback,
-// snapshot, shadow, simulate, bench, demo, lab, version.
+// Command daemok is the user's command: status, view, web, plan, explain, cost, doctor, iam, roll, migrate, adopt,
+// handback, snapshot, shadow, simulate, bench, demo, lab, version.
 //
 // Each subcommand is a small file of its own: the work is done in a package that a test can call.
 package main
@@ -23,6 +23,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/shadow"
 	"github.com/daemok/daemok/cmd/daemok/statuscmd"
 	"github.com/daemok/daemok/cmd/daemok/viewcmd"
+	"github.com/daemok/daemok/cmd/daemok/webcmd"
 	"github.com/daemok/daemok/internal/misspelt"
 	"github.com/daemok/daemok/internal/version"
 )
@@ -68,7 +69,7 @@ func root() *cobra.Command {
 		commands  []*cobra.Command
 	}{
 		{"look", "See what Daemok does and would do, and why:", []*cobra.Command{
-			statuscmd.Command(inspect.Look, inspect.Follow), viewcmd.Command(inspect.Look, inspect.Follow),
+			statuscmd.Command(inspect.Look, inspect.Follow), viewcmd.Command(inspect.Look, inspect.Follow), webcmd.Command(inspect.Follow, inspect.Connect),
 			planCommand(inspect.Read, inspect.Connect), explaincmd.Command(inspect.Connect, inspect.Account),
 			costcmd.Command(inspect.See), snapshotCommand(inspect.Read), shadow.Command(inspect.Connect)}},
 		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{inspect.Connect, serverVersion, reviewer, inspect.Market}), iamCommand(inspect.Connect)}},

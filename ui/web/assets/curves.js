@@ -51,7 +51,7 @@ export function curve(title, lines, write) {
     most = nice(Math.max(...values, 0));
     const marks = [0, 0.5, 1].flatMap((share) => [
       svg("line", { class: "axis", x1: left, x2: real - right, y1: y(most * share), y2: y(most * share) }),
-      svg("text", { x: left - 6, y: y(most * share) + 4, "text-anchor": "end" }, write(most * share))]);
+      svg("text", { x: left - 6, y: y(most * share) + 4, "text-anchor": "end" }, write(most * share).replace(/\.0+$/, ""))]);
     const times = [[from, "start"], [until, "end"]].map(([t, anchor]) => svg("text", { x: x(t), y: height - 4, "text-anchor": anchor }, clock(t * 1000)));
     const paths = lines.map((line, i) => svg("path", { class: "line-" + i, d: path(line) }));
     picture.replaceChildren(...marks, ...times, ...paths);

@@ -191,18 +191,20 @@ export class NodeMap {
   }
 
   #words(n, x, y, dark, tone) {
-    const p = this.#pen, c = this.#colours, { w, head } = this.#size;
-    p.fillStyle = dark ? c.paper : c.ink;
-    p.font = (head > 20 ? "600 11px" : "10px") + " system-ui, sans-serif";
-    const said = short[n.status];
+    const p = this.#pen, c = this.#colours, { w, head } = this.#size, large = head > 20;
+    const comes = n.status === "pending" || n.status === "joining";
+    if (tone && !comes) {
+      p.fillStyle = tone;
+      p.fillRect(x, y, w, head);
+    }
+    p.fillStyle = (tone && !comes) || dark ? c.paper : c.ink;
+    p.font = (large ? "600 11px" : "10px") + " system-ui, sans-serif";
     const name = clean(called(n)).replace(/\.(ec2\.internal|[a-z0-9-]+\.compute\.internal)$/, "");
     p.fillText(this.#cut(name, w - 8), x + 5, y + 12);
-    if (head <= 20) return;
+    if (!large) return;
     p.font = "10px system-ui, sans-serif";
-    const second = said ?? [n.type, n.cost.known ? money(n.cost.perHour) : ""].filter(Boolean).join("  ");
-    if (said) p.fillStyle = tone;
-    if (said) p.font = "600 10px system-ui, sans-serif";
-    p.fillText(this.#cut(clean(said ? said + (n.type ? "  " + n.type : "") : second), w - 8), x + 5, y + 25);
+    const said = [short[n.status], n.type, !short[n.status] && n.cost.known && money(n.cost.perHour)].filter(Boolean).join("  ");
+    p.fillText(this.#cut(clean(said), w - 8), x + 5, y + 25);
   }
 
   // cut shortens a text to a width.

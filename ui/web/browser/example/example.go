@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,7 +88,8 @@ func (c *Cluster) node(i, pods int) view.Node {
 			p.Name = fmt.Sprintf("aws-node-%05x%d", i, j)
 		} else {
 			p.Owner = []string{"Deployment/web", "Deployment/api", "StatefulSet/db", "Job/report"}[c.random.IntN(4)]
-			p.Name = fmt.Sprintf("%s-%06x", p.Owner[len(p.Owner)-3:], i*100+j)
+			_, name, _ := strings.Cut(p.Owner, "/")
+			p.Name = fmt.Sprintf("%s-%06x", name, i*100+j)
 		}
 		n.Pods = append(n.Pods, p)
 	}
