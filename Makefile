@@ -1,6 +1,6 @@
 # Two commands do everything: `make demo` shows the product at work in a lab
 # on this machine, `make test` runs all checks. `make help` lists the rest.
-# Needs Go, git, make, gcc (for the race detector) and coreutils.
+# Needs Go, git, make, gcc (for the race detector) and coreutils; Chromium and Node.js for tests of pages.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -34,7 +34,7 @@ MODULES := . lab internal/release internal/linttemplates internal/lint deploy/mo
 sources = $(shell find $(wildcard $(1)) -type f -not -name '*_test.go' -not -path '*/testdata/*' -not -path '*/.lab/*' -not -path 'deploy/monitoring/*' -not -name '*.md' 2>/dev/null)
 SHARED         := go.mod go.sum core cloud kube deploy $(addprefix internal/,brief expression gates misspelt nearest pause version)
 DAEMOK_SOURCES := $(call sources,$(SHARED) bench controller demo doctor examples observe simulate test ui cmd/daemok)
-CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe cmd/daemok-controller)
+CONTROLLER_SOURCES := $(call sources,$(SHARED) controller observe ui cmd/daemok-controller)
 LAB_SOURCES    := $(call sources,$(SHARED) charts examples lab test)
 
 # All packages are tested without the race detector, which makes code five to ten times slower and compiles every library
@@ -92,7 +92,7 @@ demo: build ## watch pods get a node, and the node go again, in a lab; ONCE=1 en
 .PHONY: test
 test: format lint tidy generated templates monitoring build ## all that CI runs; ends with the test runner's summary
 	@echo "test: unit tests with and without the race detector, and stories in labs, which wait most of their time, side by side"
-	@nice -n 10 $(MAKE) --no-print-directory plain release-test > bin/plain.log 2>&1 & plain=$$!; \
+	@nice -n 10 $(MAKE) --no-print-directory plain release-test browser-test > bin/plain.log 2>&1 & plain=$$!; \
 	  $(MAKE) --no-print-directory lab-test > bin/lab-test.log 2>&1 & lab=$$!; red=0; \
 	  nice -n 10 $(MAKE) --no-print-directory raced || red=1; \
 	  wait $$plain || red=1; cat bin/plain.log; \
@@ -155,6 +155,12 @@ monitoring: ## dashboards ask for nothing that is not served, and alerts fire wh
 release-test: ## tests of what makes releases, with programs of a few lines
 	@echo "test: images, charts, bills of materials (release module)"
 	@cd internal/release && $(STATIC) go test -vet=off $(SHUFFLE) ./...
+
+.PHONY: browser-test
+browser-test: ## the pages of ui/web in Chromium; left out where Chromium or Node.js is missing, but not in CI
+	@echo "test: pages in a browser"
+	@$(STATIC) go build -o bin/tools/serve-example ./ui/web/browser/serve
+	@ui/web/browser/run.sh test
 
 .PHONY: generated
 generated: ## fail if `make generate` changes a generated file

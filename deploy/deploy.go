@@ -25,6 +25,11 @@ var NominateRBAC []byte
 //go:embed rbac-shadow.yaml
 var ShadowRBAC []byte
 
+// WebRBAC is the manifest of optional rights: to review the tokens of those who look at the pages in a browser.
+//
+//go:embed rbac-web.yaml
+var WebRBAC []byte
+
 // SteeringRBAC is the manifest of the right to patch pods, so that those on nodes that are to empty get a deletion cost,
 // and of the admission policy that limits it to that.
 //

@@ -119,7 +119,7 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 	if err := p.add(ctx); err != nil {
 		return nil, err
 	}
-	return m, p.addMetrics(ctx, scraped)
+	return m, errors.Join(p.addMetrics(ctx, scraped), p.addWeb())
 }
 
 // parts is what the loops share.

@@ -60,6 +60,7 @@ type options struct {
 	offeringMetrics                   string
 	legacyMetrics                     bool
 	enableTracing                     bool
+	web                               webOptions
 
 	clusterName, clusterEndpoint, clusterCABundle string
 	interruptionQueue                             string
@@ -127,7 +128,7 @@ func readOptions(args []string, env func(string) string) (options, error) {
 		return options{}, err
 	}
 	o.leaderElection = !o.electionDisabled && !o.shadow.on
-	return o, cmp.Or(o.check(), o.checkPlaces(), o.shadow.check())
+	return o, cmp.Or(o.check(), o.checkPlaces(), o.shadow.check(), o.web.check())
 }
 
 // define says what every option is called, and what it is by default.
@@ -160,6 +161,8 @@ func (r *reader) define(o *options) {
 	r.text(&o.offeringMetrics, "offering-metrics", string(state.UsedOfferings), "instance types and offerings to serve metrics for: used (those that a NodePool or Provisioner allows), all (everything that its class offers, megabytes per scrape) or none")
 	r.boolean(&o.legacyMetrics, "legacy-metrics", true, "while Provisioners are served, also serve metrics under the names of Karpenter 0.27; see docs/reference/metrics.md")
 	r.boolean(&o.enableTracing, "enable-tracing", false, "send a trace of each batch of pods by OTLP to OTEL_EXPORTER_OTLP_ENDPOINT; see docs/tasks/monitoring.md")
+	r.integer(&o.web.port, "web-port", 0, "port of the pages that show the cluster in a browser, to this host alone; 0: none; see docs/tasks/web.md")
+	r.boolean(&o.web.exposed, "web-exposed", false, "serve these pages to other hosts too, whose users need a token of Kubernetes; needs permission to review tokens")
 	r.text(&o.clusterName, "cluster-name", "", "name of the EKS cluster; required")
 	r.text(&o.clusterEndpoint, "cluster-endpoint", "", "URL at which instances reach the API server; if empty, the controller asks EKS")
 	r.text(&o.clusterCABundle, "cluster-ca-bundle", "", "CA bundle for instances, base64; if empty, that of the controller's own connection")
@@ -241,7 +244,7 @@ func (o *options) checkPlaces() error {
 	for _, p := range []struct {
 		flag string
 		port int
-	}{{"metrics-port", o.metricsPort}, {"health-probe-port", o.healthPort}} {
+	}{{"metrics-port", o.metricsPort}, {"health-probe-port", o.healthPort}, {"web-port", o.web.port}} {
 		if p.port < 0 || p.port > portMax {
 			return fmt.Errorf("--%s (%s) is %d: want a port up to %d, or 0 for none", p.flag, envName(p.flag), p.port, portMax)
 		}

@@ -177,7 +177,7 @@ var wrong = map[string]string{
 	"log-output-paths": "", "log-error-output-paths": "", "batch-max-duration": "10", "batch-idle-duration": "-1s", "preference-policy": "Always", "nominate-pods": "maybe",
 	"preference-worth": "0", "min-values-policy": "Maybe", "scheduler-config": "podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}",
 	"feature-gates": "NodeRepair", "payback": "yes", "steering": "some", "enable-profiling": "2", "disable-cluster-state-observability": "no way", "offering-metrics": "some",
-	"legacy-metrics": "old", "enable-tracing": "grpc", "cluster-name": "", "cluster-endpoint": "ID.gr7.eu-west-1.eks.amazonaws.com", "cluster-ca-bundle": "-----BEGIN CERTIFICATE-----",
+	"legacy-metrics": "old", "enable-tracing": "grpc", "web-port": "70000", "web-exposed": "true", "cluster-name": "", "cluster-endpoint": "ID.gr7.eu-west-1.eks.amazonaws.com", "cluster-ca-bundle": "-----BEGIN CERTIFICATE-----",
 	"aws-feature-gates": "NodeClassCEL", "isolated-vpc": "private", "enable-zonal-shift": "a", "eks-control-plane": "eks", "vm-memory-overhead-percent": "7.5",
 	"interruption-queue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",
 	"max-system-memory": "half", "surplus-credits": "none", "disable-dry-run": "dry", "ami-refresh-interval": "1s", "subnet-refresh-interval": "hourly",

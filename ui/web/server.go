@@ -79,6 +79,9 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
+// Browsers is how many browsers follow now.
+func (s *Server) Browsers() int { return len(s.streams) }
+
 // read takes over what the source shows. The history begins with the first state.
 func (s *Server) read() {
 	c := s.Source.View()
@@ -100,7 +103,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /stream", s.stream)
 	mux.HandleFunc("GET /about/{kind}/{name...}", s.about)
 	mux.HandleFunc("GET /facts", s.facts)
-	return s.guarded(mux)
+	return s.protected(mux)
 }
 
 // facts are what does not change while the server runs.

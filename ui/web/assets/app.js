@@ -79,7 +79,7 @@ function figures() {
     ["Lower bound", t.bound ? money(t.bound) + "/h" : "not known", t.gap !== null && t.gap !== undefined ? `pools cost ${percent(t.gap)} more` : ""],
     ["cpu", of(cpu) ?? "–", ""], ["memory", of(memory) ?? "–", ""],
   ];
-  fill($("figures"), list.map(([name, value, more]) => el("div", { class: t.unplaced && name === "Pods" ? "bad" : "" }, el("span", {}, name), el("b", {}, value), el("small", {}, more))));
+  fill($("figures"), list.map(([name, value, more]) => el("div", { class: t.unplaced && name === "Pods" ? "bad" : "" }, el("span", {}, name), " ", el("b", {}, value), " ", el("small", {}, more))));
 }
 
 const worst = ["notice", "warning", "failure"];

@@ -32,8 +32,8 @@ var headers = map[string]string{
 	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
 }
 
-// guarded lets through who may see the pages.
-func (s *Server) guarded(next http.Handler) http.Handler {
+// protected lets through who may see the pages.
+func (s *Server) protected(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
 			w.Header().Set(name, value)
