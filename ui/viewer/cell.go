@@ -199,10 +199,10 @@ func gauge(u view.Use, width int, bare bool) string {
 		tone = text.Warn
 	}
 	if u.Used != nil && u.Allocatable > 0 {
-		requested := wide(filled)
-		used := wide(blocks(float64(*u.Used)/float64(u.Allocatable), width))
+		requested := rounded(u.Share(), width)
+		used := rounded(float64(*u.Used)/float64(u.Allocatable), width)
 		filled = strings.Repeat("█", used) + strings.Repeat("▓", max(0, requested-used))
-		if used > requested {
+		if *u.Used > u.Requested {
 			tone = text.Bad
 		}
 	}
@@ -212,6 +212,9 @@ func gauge(u view.Use, width int, bare bool) string {
 	}
 	return tone.Style().Render(filled) + text.Faint.Style().Render(empty)
 }
+
+// rounded is a share of so many columns in whole ones.
+func rounded(share float64, width int) int { return int(min(1, max(0, share))*float64(width) + 0.5) }
 
 // blocks fill a share of so many columns.
 func blocks(share float64, width int) string {

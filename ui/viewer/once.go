@@ -19,11 +19,13 @@ import (
 func Once(p *text.Printer, c *view.Cluster, o Options) error {
 	o = o.WithUsual()
 	width := p.Width()
-	for _, l := range header(c, &o, width, unlimited) {
-		p.Raw(l)
-	}
-	for _, t := range c.Troubles[min(1, len(c.Troubles)):] {
+	for _, t := range c.Troubles { // whole, not cut off as in a line of the screen
 		p.Line(text.Say(text.Warn, "%s", t))
+	}
+	well := *c
+	well.Troubles = nil
+	for _, l := range header(&well, &o, width, unlimited) {
+		p.Raw(l)
 	}
 	if !p.Terminal() {
 		width = unlimited
