@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/daemok/daemok/bench/day"
+	"github.com/daemok/daemok/cmd/daemok/files"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/simulate"
 )
@@ -104,7 +105,7 @@ func measureDay(ctx context.Context, o day.Options) (result day.Result, err erro
 // the lab.
 func simulated(c day.Compression, timeScale float64) func(prefix, catalogue, manifests string) (simulate.Outcome, error) {
 	return func(prefix, catalogue, manifests string) (simulate.Outcome, error) {
-		objects, _, err := readManifests(strings.NewReader(""), []string{manifests}, "default")
+		objects, _, err := files.Manifests(strings.NewReader(""), []string{manifests}, "default")
 		if err != nil {
 			return simulate.Outcome{}, err
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/cmd/daemok/commandtest"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/cmd/daemok/plancmd"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/examples"
@@ -76,7 +77,7 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 	refused := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", Labels: map[string]string{api.LabelNodePool: "default"}}, Spec: store.ClaimSpec()}
 	condition.SetUnknown(refused, karpv1.ClaimLaunched, "Unauthorized", "the role may not call ec2:CreateFleet", time.Now())
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(refused).Build()
-	plan := func() planJSON {
+	plan := func() plancmd.JSON {
 		t.Helper()
 		got, err := planJSONOf(t, func(ctx context.Context, at *inspect.Target) (inspect.Situation, error) {
 			return inspect.ReadFrom(ctx, at, store, account)
@@ -162,17 +163,17 @@ func TestManifestsOnALiveCluster(t *testing.T) {
 	})
 }
 
-func planJSONOf(t *testing.T, read inspect.Reader, args []string) (planJSON, error) {
+func planJSONOf(t *testing.T, read inspect.Reader, args []string) (plancmd.JSON, error) {
 	t.Helper()
-	cmd := planCommand(read, nil)
+	cmd := plancmd.New(plancmd.Cluster{Read: read})
 	var out bytes.Buffer
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetOut(&out)
 	cmd.SetArgs(append(args, "-o", "json"))
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
-		return planJSON{}, err
+		return plancmd.JSON{}, err
 	}
-	var got planJSON
+	var got plancmd.JSON
 	err := json.Unmarshal(out.Bytes(), &got)
 	return got, err
 }
@@ -216,7 +217,7 @@ spec:
 // settings in a template, and inline.
 func TestManifestsOfTheOlderGenerationOnALiveCluster(t *testing.T) {
 	account := commandtest.EmulatedAccount(t)
-	plan := func(text string) (planJSON, error) {
+	plan := func(text string) (plancmd.JSON, error) {
 		path := filepath.Join(t.TempDir(), "older.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/explaincmd"
 	"github.com/daemok/daemok/cmd/daemok/help"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/cmd/daemok/plancmd"
 	"github.com/daemok/daemok/cmd/daemok/reference"
 	"github.com/daemok/daemok/cmd/daemok/shadow"
 	"github.com/daemok/daemok/cmd/daemok/statuscmd"
@@ -39,9 +40,9 @@ func main() {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "daemok:", err)
-	var exit *exitError
+	var exit interface{ Status() int }
 	if errors.As(err, &exit) {
-		os.Exit(exit.code)
+		os.Exit(exit.Status())
 	}
 	os.Exit(1)
 }
@@ -53,6 +54,9 @@ type exitError struct {
 }
 
 func (e *exitError) Unwrap() error { return e.error }
+
+// Status is the exit code.
+func (e *exitError) Status() int { return e.code }
 
 // root joins the subcommands.
 func root() *cobra.Command {
@@ -69,9 +73,11 @@ func root() *cobra.Command {
 		commands  []*cobra.Command
 	}{
 		{"look", "See what Daemok does and would do, and why:", []*cobra.Command{
-			statuscmd.Command(inspect.Look, inspect.Follow), viewcmd.Command(inspect.Look, inspect.Follow), webcmd.Command(inspect.Follow, inspect.Connect),
-			planCommand(inspect.Read, inspect.Connect), explaincmd.Command(inspect.Connect, inspect.Account),
-			costcmd.Command(inspect.See), snapshotCommand(inspect.Read), shadow.Command(inspect.Connect)}},
+			statuscmd.Command(inspect.Look, inspect.Follow), viewcmd.Command(inspect.Look, inspect.Follow),
+			webcmd.Command(inspect.Follow, inspect.Connect),
+			plancmd.New(plancmd.Cluster{Read: inspect.Read, Open: inspect.Connect, Version: serverVersion}),
+			explaincmd.Command(inspect.Connect, inspect.Account), costcmd.Command(inspect.See),
+			snapshotCommand(inspect.Read), shadow.Command(inspect.Connect)}},
 		{"install", "Install it, and check the installation:", []*cobra.Command{doctorCommand(surroundings{inspect.Connect, serverVersion, reviewer, inspect.Market}), iamCommand(inspect.Connect)}},
 		{"act", "Act on nodes:", []*cobra.Command{rollCommand(inspect.Connect), adoptCommand(inspect.Connect)}},
 		{"move", "Migrate from another autoscaler, and back:", []*cobra.Command{migrateCommand(reach, inspect.Market), handbackCommand(inspect.Connect), cleanupCommand()}},

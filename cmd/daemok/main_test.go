@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/cmd/daemok/plancmd"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/scenario"
 )
@@ -29,35 +30,6 @@ func run(t *testing.T, args ...string) (string, error) {
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(t.Context())
 	return out.String(), err
-}
-
-func TestPlanOfASavedSituation(t *testing.T) {
-	out, err := run(t, "plan", "--snapshot", situationFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"launch new-1 of NodePool/default: m5.large in us-west-2a", "not m5.xlarge in us-west-2a", "default/web-1"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the plan does not say %q:\n%s", want, out)
-		}
-	}
-}
-
-func TestPlanAsJSON(t *testing.T) {
-	out, err := run(t, "plan", "--snapshot", situationFile, "-o", "json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got planJSON
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatalf("the answer is not JSON: %v\n%s", err, out)
-	}
-	if len(got.Launches) != 1 || got.Launches[0].Choice.Price == nil || *got.Launches[0].Choice.Price != 0.096 {
-		t.Errorf("want one launch at 0.096; got %s", out)
-	}
-	if got.Removals == nil || got.Withdrawals == nil || strings.Contains(out, "null") {
-		t.Errorf("an empty list is null:\n%s", out)
-	}
 }
 
 // twoClusters is a kubeconfig.
@@ -84,7 +56,7 @@ func TestPlanReadsTheLiveCluster(t *testing.T) {
 		asked = fmt.Sprintf("%s as %s in %s, %s", config.Host, config.Impersonate.UserName, at.Region, at.EKSName())
 		return inspect.Situation{Snapshot: savedSituation(t)}, nil
 	}
-	cmd := planCommand(live, nil)
+	cmd := plancmd.New(plancmd.Cluster{Read: live})
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	file := filepath.Join(t.TempDir(), "config")
@@ -95,7 +67,7 @@ func TestPlanReadsTheLiveCluster(t *testing.T) {
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if asked != "https://blue.test as somebody in eu-west-1, b" || !strings.Contains(out.String(), "launch new-1") {
+	if asked != "https://blue.test as somebody in eu-west-1, b" || !strings.Contains(out.String(), "+1 launched") {
 		t.Errorf("asked %q and printed:\n%s", asked, out.String())
 	}
 }
@@ -140,20 +112,13 @@ func TestBadCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		"an output form nobody knows":     {[]string{"plan", "--snapshot", situationFile, "-o", "jsn"}, "want json, table, wide"},
-		"a situation that is not there":   {[]string{"plan", "--snapshot", "testdata/none.txt"}, "read the situation"},
-		"a situation that is no snapshot": {[]string{"plan", "--snapshot", "main_test.go"}, "read the situation in main_test.go"},
-		"a situation that is empty":       {[]string{"plan", "--snapshot", "-"}, "the situation in standard input is empty"},
-		"a situation that is not given":   {[]string{"plan", "--snapshot", os.DevNull}, "is empty: write one with `daemok snapshot`"},
-		"a question that is none":         {[]string{"plan", "--snapshot", situationFile, "--what-if", "cheap"}, `--what-if cheap: "cheap": want key=value`},
-		"a question about no pool":        {[]string{"plan", "--snapshot", situationFile, "--what-if", "pool=x,arch=any"}, `there is no pool "x"; there are: NodePool/default`},
-		"no runs":                         {[]string{"bench", "place", "--mix", "plain", "--runs", "0"}, "--runs is 0: want 1 or more"},
-		"less than no nodes":              {[]string{"bench", "place", "--mix", "plain", "--nodes", "-1"}, "--nodes is -1: want 0 or more"},
-		"no pools":                        {[]string{"bench", "place", "--mix", "plain", "--pools", "0"}, "--pools is 0: want 1 or more"},
-		"no work":                         {[]string{"bench", "place"}, "exactly one of --mix, --workload, --trace and --generate"},
-		"a flag that is misspelt":         {[]string{"doctor", "--contxt", "prod"}, "unknown flag: --contxt: did you mean --context?"},
-		"a flag that is none":             {[]string{"doctor", "--colour"}, "unknown flag: --colour: daemok doctor --help lists the flags"},
-		"a command nobody knows":          {[]string{"fly"}, "unknown command"},
+		"no runs":                 {[]string{"bench", "place", "--mix", "plain", "--runs", "0"}, "--runs is 0: want 1 or more"},
+		"less than no nodes":      {[]string{"bench", "place", "--mix", "plain", "--nodes", "-1"}, "--nodes is -1: want 0 or more"},
+		"no pools":                {[]string{"bench", "place", "--mix", "plain", "--pools", "0"}, "--pools is 0: want 1 or more"},
+		"no work":                 {[]string{"bench", "place"}, "exactly one of --mix, --workload, --trace and --generate"},
+		"a flag that is misspelt": {[]string{"doctor", "--contxt", "prod"}, "unknown flag: --contxt: did you mean --context?"},
+		"a flag that is none":     {[]string{"doctor", "--colour"}, "unknown flag: --colour: daemok doctor --help lists the flags"},
+		"a command nobody knows":  {[]string{"fly"}, "unknown command"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -161,16 +126,6 @@ func TestBadCommandLines(t *testing.T) {
 				t.Errorf("daemok %v gives error %v; want %q", tt.args, err, tt.want)
 			}
 		})
-	}
-}
-
-// What is piped in and wrong is not said to be in a file named "-".
-func TestStandardInputIsNamed(t *testing.T) {
-	cmd := root()
-	cmd.SetIn(strings.NewReader("nonsense\n"))
-	cmd.SetArgs([]string{"plan", "--snapshot", "-"})
-	if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "read the situation in standard input: line 1") {
-		t.Errorf("plan of nonsense = %v", err)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cmd/daemok/files"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/internal/gates"
@@ -233,20 +234,20 @@ func (m *migration) readFiles(in io.Reader) ([]convert.Document, error) {
 	var sources []convert.Source
 	var names []string
 	for _, path := range m.paths {
-		files, err := toMigrate(path, m.recursive)
+		list, err := toMigrate(path, m.recursive)
 		if err != nil {
 			return nil, fmt.Errorf("read manifests: %w", err)
 		}
-		names = append(names, files...)
-		for _, file := range files {
-			text, name, err := saved(in, file)
+		names = append(names, list...)
+		for _, file := range list {
+			text, name, err := files.Read(in, file)
 			if err != nil {
 				return nil, fmt.Errorf("read manifests: %w", err)
 			}
 			sources = append(sources, convert.Source{Name: name, Data: []byte(text)})
 		}
 	}
-	beside, err := besideThem(names)
+	beside, err := files.Beside(names)
 	if err != nil {
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
@@ -326,7 +327,7 @@ func reportText(r *convert.Result) string {
 // toMigrate are the files to read of a path, in the order of their names.
 func toMigrate(path string, recursive bool) ([]string, error) {
 	if path == "-" || strings.Contains(path, "://") {
-		return filesOf(path)
+		return files.Of(path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -342,7 +343,7 @@ func toMigrate(path string, recursive bool) ([]string, error) {
 			return err
 		case e.IsDir() && at != path && !recursive:
 			return fs.SkipDir
-		case !e.IsDir() && hasManifests(at):
+		case !e.IsDir() && files.HasManifests(at):
 			out = append(out, at)
 		}
 		return nil

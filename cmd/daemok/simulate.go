@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/daemok/daemok/cmd/daemok/files"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/simulate"
@@ -51,7 +52,7 @@ Policies: ` + policies() + `.`,
   daemok simulate --pods pods.csv --catalog types.json --capacity any --budget 20% -o html > report.html`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			objects, notes, err := readManifests(cmd.InOrStdin(), manifests, "default")
+			objects, notes, err := files.Manifests(cmd.InOrStdin(), manifests, "default")
 			if err != nil {
 				return err
 			}

@@ -52,7 +52,7 @@ resource "kubectl_manifest" "y" {
 	}
 	write("main.tf", "resource \"kubectl_manifest\" \"x\" {\n  yaml_body = \"{apiVersion: v1, kind: Namespace, metadata: {name: ${var.nowhere}}}\"\n}\n")
 	out, err = run(t, "plan", "--snapshot", situationFile, "-f", main)
-	if err != nil || !strings.Contains(out, "note: kubectl_manifest.x is left out: "+main+":2: var.nowhere is declared in no file that is read") {
+	if err != nil || !strings.Contains(strings.Join(strings.Fields(out), " "), "note: kubectl_manifest.x is left out: "+main+":2: var.nowhere is declared in no file that is read") {
 		t.Errorf("plan of what cannot be told (%v) printed\n%s", err, out)
 	}
 }

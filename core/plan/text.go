@@ -178,7 +178,7 @@ func (d Dropped) String() string {
 func (u Unplaced) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "leave %s\n", Names(u.Pods))
-	for _, line := range u.lines() {
+	for _, line := range u.Lines() {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	return b.String()
@@ -189,7 +189,7 @@ const whyMax = 1024
 
 // Why gives the reasons in one line of 1 KiB at most, the same for events, the log and the plan's
 // own text.
-func (u Unplaced) Why() string { return strings.Join(u.lines(), separator) }
+func (u Unplaced) Why() string { return strings.Join(u.Lines(), separator) }
 
 // Topic is Why without the summary of further pools, whose names and number change when other pools do: the rest need
 // not be reported to users again.
@@ -200,8 +200,8 @@ func (u Unplaced) Topic() string {
 
 const separator = "; "
 
-// lines lists the reasons as far as all of them together are not too long.
-func (u Unplaced) lines() []string {
+// Lines lists the reasons, the nearest pool first, as far as all of them together are at most 1 KiB.
+func (u Unplaced) Lines() []string {
 	var out []string
 	left := whyMax
 	for _, text := range u.together() {

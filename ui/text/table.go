@@ -33,7 +33,7 @@ func (p *Printer) Table(t Table) {
 	if len(t.Rows) == 0 {
 		return
 	}
-	t = t.withoutEmpty()
+	t = t.WithoutEmpty()
 	widths := t.widths(p.width)
 	var titles []Cell
 	for _, c := range t.Columns {
@@ -55,8 +55,8 @@ func texts(cells []Cell) []string {
 	return out
 }
 
-// withoutEmpty is the table without columns that have nothing in them.
-func (t Table) withoutEmpty() Table {
+// WithoutEmpty is the table without columns that have nothing in them.
+func (t Table) WithoutEmpty() Table {
 	out := Table{Indent: t.Indent, Rows: make([][]Cell, len(t.Rows))}
 	for i, c := range t.Columns {
 		filled := false

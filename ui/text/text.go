@@ -92,6 +92,15 @@ func Clean(s string) string {
 	}, s)
 }
 
+// CleanLines is Clean for each line of a text.
+func CleanLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = Clean(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Printer writes for people. It keeps the first error of writing, after which it writes nothing; see Err.
 type Printer struct {
 	out      io.Writer

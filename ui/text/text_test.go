@@ -28,6 +28,11 @@ func TestAWideSentenceGoesOnBelow(t *testing.T) {
 		"    node has room for it, no node has room for it, and no pool may launch one\n")
 }
 
+func TestAnIndentIsKeptInEveryTone(t *testing.T) {
+	got := printed(func(p *Printer) { p.Line(Say(Faint, "  note: %s", strings.Repeat("a word ", 12))) })
+	want(t, got, "  note: a word a word a word a word a word a word a word a word a word a word\n    a word a word\n")
+}
+
 func TestATableKeepsNamesWholeAndWrapsReasons(t *testing.T) {
 	table := Table{Columns: []Column{{Title: "POD"}, {Title: "CPU", Right: true}, {Title: "NOTHING"},
 		{Title: "WHY", Wraps: true}}}

@@ -1,4 +1,4 @@
-package main
+package plancmd
 
 import (
 	"bytes"
@@ -80,7 +80,7 @@ func recordForm(t *testing.T, conn client.Client, c *class.Subject, changes map[
 func upgradePlan(t *testing.T, args ...string) string {
 	t.Helper()
 	conn := before(t)
-	cmd := planCommand(nil, func(*inspect.Target) (client.Client, error) { return conn, nil })
+	cmd := New(Cluster{Open: func(*inspect.Target) (client.Client, error) { return conn, nil }})
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetArgs(append([]string{"--upgrade"}, args...))

@@ -1,4 +1,4 @@
-package main
+package plancmd
 
 import (
 	"github.com/daemok/daemok/core/cluster"
@@ -6,33 +6,55 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// planJSON is the form of a plan that scripts may rely on. Prices are in
-// dollars per hour; lists are never null.
-type planJSON struct {
+// JSON is the form of a plan that scripts may rely on. Prices are in dollars per hour; lists are never null.
+type JSON struct {
 	Basis       uint64           `json:"basis"`
 	Launches    []launchJSON     `json:"launches"`
 	Placements  []placementJSON  `json:"placements"`
 	Withdrawals []withdrawalJSON `json:"withdrawals"`
 	Removals    []removalJSON    `json:"removals"`
+	Moves       []moveJSON       `json:"moves"`             // what goes together, and what is launched in its place
 	Kept        []keptJSON       `json:"kept"`              // nodes that stay though there is a reason to let them go
 	Allowed     []allowedJSON    `json:"allowed"`           // by pool with nodes
 	Failing     []string         `json:"failing,omitempty"` // NodeClaims whose launch fails, and why
+	Unread      []string         `json:"unread,omitempty"`  // what may not be read, and what the plan lacks for that
 	Unplaced    []unplacedJSON   `json:"unplaced"`
 	Dropped     []droppedJSON    `json:"dropped"` // those of removals last
 	Together    []togetherJSON   `json:"openTogether"`
-	CostBefore  float64          `json:"costBefore"`
-	CostAfter   float64          `json:"costAfter"`
-	LaunchCost  float64          `json:"launchCost"`
-	LowerBound  *float64         `json:"lowerBound"` // null where none is known
-	Gap         *float64         `json:"gap"`        // launchCost / lowerBound - 1
-	Margins     []marginJSON     `json:"margins"`
-	Fewer       *summaryJSON     `json:"fewer,omitempty"` // the runner-up with fewer instances; absent where none is known
-	Likely      *likelyJSON      `json:"likely,omitempty"`
-	SpotMore    float64          `json:"spotMorePerHour,omitempty"`
-	Manifests   *additionJSON    `json:"manifests,omitempty"` // absent without -f
-	WhatIf      []whatIfJSON     `json:"whatIf"`
-	Steps       int64            `json:"steps"`
-	Exhausted   bool             `json:"exhausted"`
+	costJSON
+	Margins []marginJSON `json:"margins"`
+	expectedJSON
+	Manifests *additionJSON `json:"manifests,omitempty"` // absent without -f
+	WhatIf    []whatIfJSON  `json:"whatIf"`
+	effortJSON
+}
+
+type costJSON struct {
+	CostBefore float64  `json:"costBefore"`
+	CostAfter  float64  `json:"costAfter"`
+	LaunchCost float64  `json:"launchCost"`
+	LowerBound *float64 `json:"lowerBound"` // null where none is known
+	Gap        *float64 `json:"gap"`        // launchCost / lowerBound - 1
+}
+
+// expectedJSON is what launches are likely to come to, and what others would.
+type expectedJSON struct {
+	Fewer    *summaryJSON `json:"fewer,omitempty"` // the runner-up with fewer instances; absent where none is known
+	Likely   *likelyJSON  `json:"likely,omitempty"`
+	SpotMore float64      `json:"spotMorePerHour,omitempty"`
+}
+
+type effortJSON struct {
+	Steps     int64 `json:"steps"`
+	Exhausted bool  `json:"exhausted"`
+}
+
+// moveJSON is nodes that go together, once the launches are initialised.
+type moveJSON struct {
+	Nodes      []string        `json:"nodes"`
+	Launches   []launchJSON    `json:"launches"`
+	Placements []placementJSON `json:"placements"`
+	Saves      float64         `json:"saves"`
 }
 
 type launchJSON struct {
@@ -134,40 +156,54 @@ type reasonJSON struct {
 	Text string `json:"text"`
 }
 
-// planView turns a plan into its form for scripts.
-func planView(p plan.Plan) planJSON {
-	view := planJSON{
-		LaunchCost:  dollars(p.LaunchCost()),
-		Margins:     each(p.Margins, func(m plan.Margin) marginJSON { return marginJSON{m.Resource, m.Zone, dollars(m.Price)} }),
+// view turns a plan into its form for scripts.
+func view(p *plan.Plan) JSON {
+	v := JSON{
+		costJSON:    costJSON{dollars(p.CostBefore), dollars(p.CostAfter), dollars(p.LaunchCost()), nil, nil},
+		Margins:     each(p.Margins, marginView),
 		Basis:       p.Basis,
 		Launches:    each(p.Launches, launchView),
 		Placements:  each(p.Placements, placementView),
-		Withdrawals: each(p.Withdrawals, func(w plan.Withdrawal) withdrawalJSON { return withdrawalJSON{w.Claim, w.Pool.String(), w.Note} }),
+		Withdrawals: each(p.Withdrawals, withdrawalView),
 		Removals:    each(p.Removals(), removalView),
+		Moves:       each(p.Moves, moveView),
 		Kept:        each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
 		Unplaced:    each(p.Unplaced, unplacedView),
 		Dropped:     each(p.Dropped, droppedView),
 		Together:    each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
-		CostBefore:  dollars(p.CostBefore),
-		CostAfter:   dollars(p.CostAfter),
-		Steps:       p.Steps,
-		Exhausted:   p.Exhausted,
+		effortJSON:  effortJSON{p.Steps, p.Exhausted},
 	}
 	for i := range p.Moves {
-		view.Dropped = append(view.Dropped, each(p.Moves[i].Dropped, droppedView)...)
+		v.Dropped = append(v.Dropped, each(p.Moves[i].Dropped, droppedView)...)
 	}
 	if gap, ok := p.Gap(); ok {
 		least := dollars(p.Bound)
-		view.LowerBound, view.Gap = &least, &gap
+		v.LowerBound, v.Gap = &least, &gap
 	}
 	if f := p.Fewer; f != nil {
-		view.Fewer = &summaryJSON{f.Instances, dollars(f.Cost)}
+		v.Fewer = &summaryJSON{f.Instances, dollars(f.Cost)}
 	}
-	view.SpotMore = dollars(p.SpotMore)
+	v.SpotMore = dollars(p.SpotMore)
 	if l := p.Likely; l != nil {
-		view.Likely = &likelyJSON{Cost: dollars(l.Cost), Left: l.Left, Turns: l.Turns, Relaxed: summaryJSON{l.Relaxed.Instances, dollars(l.Relaxed.Cost)}, RelaxedCost: dollars(l.RelaxedCost)}
+		v.Likely = &likelyJSON{
+			Cost: dollars(l.Cost), Left: l.Left, Turns: l.Turns,
+			Relaxed: summaryJSON{l.Relaxed.Instances, dollars(l.Relaxed.Cost)}, RelaxedCost: dollars(l.RelaxedCost),
+		}
 	}
-	return view
+	return v
+}
+
+func marginView(m plan.Margin) marginJSON { return marginJSON{m.Resource, m.Zone, dollars(m.Price)} }
+
+func withdrawalView(w plan.Withdrawal) withdrawalJSON {
+	return withdrawalJSON{w.Claim, w.Pool.String(), w.Note}
+}
+
+func moveView(m plan.Move) moveJSON {
+	return moveJSON{
+		each(m.Removals, func(r plan.Removal) string { return r.Node }), each(m.Launches, launchView),
+		each(m.Placements, placementView), dollars(m.Saves),
+	}
 }
 
 func droppedView(d plan.Dropped) droppedJSON {

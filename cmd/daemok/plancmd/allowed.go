@@ -1,9 +1,6 @@
-package main
+package plancmd
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
@@ -31,17 +28,4 @@ func allowedOf(s *cluster.Snapshot) []allowedJSON {
 		out = append(out, allowedJSON{id.String(), n, why})
 	}
 	return out
-}
-
-// writeAllowed prints the pools of which no node may go by choice.
-func writeAllowed(out io.Writer, list []allowedJSON) error {
-	for _, a := range list {
-		if a.Allowed > 0 {
-			continue
-		}
-		if _, err := fmt.Fprintf(out, "nodes of %s that may be disrupted voluntarily now: 0, because %s\n", a.Pool, a.Because); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package plancmd
 
 import (
 	"errors"
@@ -32,9 +32,9 @@ func TestPlanSaysByItsExitCodeWhetherItDoesAnything(t *testing.T) {
 		{"manifests need an instance", []string{"--snapshot", quiet, "-f", manifestsFolder + "/api.yaml", "--detailed-exitcode", "-o", "name"}, "1 instance launched"},
 	} {
 		out, err := run(t, append([]string{"plan"}, story.args...)...)
-		var exit *exitError
+		var exit *ExitError
 		switch {
-		case story.want == "" && err != nil, story.want != "" && (!errors.As(err, &exit) || exit.code != wouldChange || !strings.Contains(err.Error(), story.want)):
+		case story.want == "" && err != nil, story.want != "" && (!errors.As(err, &exit) || exit.Code != WouldChange || !strings.Contains(err.Error(), story.want)):
 			t.Errorf("%s: got %v, want %q", story.says, err, story.want)
 		case out == "" && !slices.Contains(story.args, quiet):
 			t.Errorf("%s: the plan is not printed", story.says)
@@ -49,7 +49,7 @@ func TestFieldsOfAPlanStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, got := strings.Fields(string(text)), fieldsOf(reflect.TypeFor[planJSON](), "")
+	want, got := strings.Fields(string(text)), fieldsOf(reflect.TypeFor[JSON](), "")
 	for _, name := range want {
 		if !slices.Contains(got, name) {
 			t.Errorf("daemok plan -o json has no %s any more, which scripts may rely on", name)

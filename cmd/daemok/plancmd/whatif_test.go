@@ -1,4 +1,4 @@
-package main
+package plancmd
 
 import (
 	"encoding/json"
@@ -13,12 +13,17 @@ func TestWhatIfComparesPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, found := strings.Cut(out, "\n\n")
-	want := `what if                      new instances  cost         cluster after  difference              unplaced pods  gap     launches
-as it is                     3              $0.576000/h  $0.576000/h    -                       0              0.0 %   3 on-demand m5.xlarge
-pool=default,add-family=m8g  5              $0.551200/h  $0.551200/h    -$0.024800/h (-4.3 %)   0              2.3 %   4 on-demand m8g.large, 1 on-demand m5.xlarge
-capacity=any                 5              $0.340000/h  $0.340000/h    -$0.236000/h (-41.0 %)  0              53.2 %  4 spot m5.large, 1 on-demand m5.xlarge
-drop-type=m5.xlarge          4              $0.388000/h  $0.388000/h    -$0.188000/h (-32.6 %)  1              0.0 %   4 on-demand m5.large
+	_, table, found := strings.Cut(out, "What if\n")
+	want := `  QUESTION             NEW  $/H AFTER             CHANGE     GAP  ALL PODS FIT
+  as it is               3     $0.576                  -   0.0 %  yes
+  pool=default,          5     $0.551   -$0.025 (-4.3 %)   2.3 %  yes
+  add-family=m8g
+  capacity=any           5     $0.340  -$0.236 (-41.0 %)  53.2 %  yes
+  drop-type=m5.xlarge    4     $0.388  -$0.188 (-32.6 %)   0.0 %  no: 1 left
+  as it is: 3 on-demand m5.xlarge
+  pool=default,add-family=m8g: 4 on-demand m8g.large, 1 on-demand m5.xlarge
+  capacity=any: 4 spot m5.large, 1 on-demand m5.xlarge
+  drop-type=m5.xlarge: 4 on-demand m5.large
 `
 	if !found || table != want {
 		t.Errorf("got\n%s\nwant\n%s", table, want)
@@ -30,7 +35,7 @@ func TestWhatIfAsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got planJSON
+	var got JSON
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,221 @@
+package plancmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/internal/brief"
+	"github.com/daemok/daemok/internal/nearest"
+)
+
+// conditions are those of --fail-on.
+type conditions []condition
+
+// condition holds where a count, or a cost, is above its limit.
+type condition struct {
+	text  string
+	count string // of what; empty: it is about cost
+	limit float64
+	of    unit
+}
+
+// unit is what the limit of a cost is in.
+type unit int
+
+const (
+	pieces        unit = iota
+	dollarsInAll       // per hour, of what the cluster costs then
+	dollarsMore        // per hour, of the increase
+	percentOfMore      // of the increase
+)
+
+// measures are what can be counted.
+var measures = []string{"unplaced", "launched", "terminated", "replaced", "removed", "moved", "drifted", "failing"}
+
+// costWord begins a condition about cost.
+const costWord = "cost"
+
+// hoursOfMonth is as AWS counts them.
+const hoursOfMonth = 730
+
+// String is the conditions as they were given.
+func (c *conditions) String() string {
+	words := make([]string, len(*c))
+	for i, x := range *c {
+		words[i] = x.text
+	}
+	return strings.Join(words, ",")
+}
+
+// Type is what help calls the value.
+func (c *conditions) Type() string { return "conditions" }
+
+// Set reads conditions with commas between, and adds them.
+func (c *conditions) Set(text string) error {
+	for word := range strings.SplitSeq(text, ",") {
+		x, err := readCondition(strings.ReplaceAll(word, " ", ""))
+		if err != nil {
+			return err
+		}
+		*c = append(*c, x)
+	}
+	return nil
+}
+
+// forms is what conditions look like, for errors.
+const forms = "want one of %s, alone or with a limit as in removed>5, or cost>+10%%, cost>+$5/h, cost>$900/month"
+
+func readCondition(word string) (condition, error) {
+	wrong := func(why string) (condition, error) {
+		return condition{}, fmt.Errorf("condition %q: %s; "+forms, word, why, strings.Join(measures, ", "))
+	}
+	if word == "" {
+		return wrong("it is empty")
+	}
+	name, limit, limited := strings.Cut(word, ">")
+	x := condition{text: word, count: name}
+	switch {
+	case strings.ContainsAny(word, "<=") || name == "":
+		return wrong("conditions compare by > alone")
+	case name == costWord && !limited:
+		return wrong("say above which cost")
+	case name == costWord:
+		x.count = ""
+		if err := x.readCost(limit); err != nil {
+			return wrong(err.Error())
+		}
+		return x, nil
+	case !slices.Contains(measures, name):
+		why := "there is no such count"
+		if meant := nearest.Word(name, append([]string{costWord}, measures...)); meant != "" {
+			why += ", did you mean " + meant + "?"
+		}
+		return wrong(why)
+	case !limited:
+		return x, nil
+	}
+	n, err := strconv.ParseUint(limit, 10, 31)
+	if err != nil {
+		return wrong(fmt.Sprintf("limit %q is no whole number", limit))
+	}
+	x.limit = float64(n)
+	return x, nil
+}
+
+// readCost reads +10%, +$5/h, $5/h or $900/month.
+func (c *condition) readCost(limit string) error {
+	amount, more := strings.CutPrefix(limit, "+")
+	if share, is := strings.CutSuffix(amount, "%"); is {
+		if !more {
+			return errors.New("a share is one of the increase: write cost>+" + amount)
+		}
+		c.of = percentOfMore
+		return c.readNumber(share)
+	}
+	amount, is := strings.CutPrefix(amount, "$")
+	if !is {
+		return fmt.Errorf("limit %q is neither a share nor an amount of dollars", limit)
+	}
+	if c.of = dollarsInAll; more {
+		c.of = dollarsMore
+	}
+	number, per, _ := strings.Cut(amount, "/")
+	if err := c.readNumber(number); err != nil {
+		return err
+	}
+	switch per {
+	case "h", "hour":
+	case "month":
+		c.limit /= hoursOfMonth
+	default:
+		return errors.New("say per what: /h or /month")
+	}
+	return nil
+}
+
+func (c *condition) readNumber(text string) error {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0 && n < 1e12) || strings.ContainsAny(text, "xXeE_") {
+		return fmt.Errorf("%q is no number of 0 or more", text)
+	}
+	c.limit = n
+	return nil
+}
+
+// met says of each condition that holds how much there is.
+func (c conditions) met(a *answer) (out []string) {
+	for _, x := range c {
+		if is, holds := x.holds(a); holds {
+			out = append(out, fmt.Sprintf("%s: %s", x.text, is))
+		}
+	}
+	return out
+}
+
+func (c condition) holds(a *answer) (is string, holds bool) {
+	if c.count != "" {
+		n := countOf(a, c.count)
+		noun := map[string]string{
+			"unplaced": "pod", "moved": "pod", "launched": "instance", "failing": "launch",
+		}[c.count]
+		switch {
+		case noun == "":
+			noun = "node"
+		case noun == "launch" && n != 1:
+			return fmt.Sprintf("%d launches", n), float64(n) > c.limit
+		}
+		return brief.Counted(n, noun), float64(n) > c.limit
+	}
+	before, after := a.Plan.CostBefore, a.Plan.CostAfter
+	if a.Manifests != nil {
+		before = a.Manifests.Without.Plan.CostAfter
+	}
+	more := dollars(after - before)
+	is = fmt.Sprintf("$%.3f/h -> $%.3f/h", dollars(before), dollars(after))
+	switch c.of {
+	case dollarsInAll:
+		return is, dollars(after) > c.limit
+	case dollarsMore:
+		return is, more > c.limit
+	}
+	return is + share(before, after), after > before && more > c.limit/100*dollars(before)
+}
+
+// share is the increase in per cent, where it is one of something.
+func share(before, after quantity.MicroUSDPerHour) string {
+	if before == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%+.1f %%)", 100*float64(after-before)/float64(before))
+}
+
+func countOf(a *answer, measure string) int {
+	c := a.Counts()
+	switch measure {
+	case "unplaced":
+		return c.Unplaced
+	case "launched":
+		return c.Launched + c.Replacements
+	case "terminated":
+		return c.Terminated
+	case "replaced":
+		return c.Replaced
+	case "removed":
+		return c.Terminated + c.Replaced
+	case "moved":
+		return c.Moved
+	case "failing":
+		return len(a.Failing)
+	}
+	n := 0
+	for i := range a.Snapshot.Nodes {
+		if a.Snapshot.Nodes[i].Drifted != "" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,120 @@
+package changes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/internal/brief"
+)
+
+// Situation is a snapshot and the plan for it.
+type Situation struct {
+	Snapshot *cluster.Snapshot
+	Plan     plan.Plan
+}
+
+// Input is what is laid out.
+type Input struct {
+	Situation
+	Failing   []string   // NodeClaims whose launch fails, and why
+	Unread    []string   // what may not be read, what the plan lacks for that, and the way out
+	Manifests *Manifests // nil: none are added or deleted
+	Others    []Supposition
+}
+
+// Manifests is what manifests changed, and the situation without them.
+type Manifests struct {
+	Changes, Notes []string
+	Drifts         []Drift
+	Without        Situation
+}
+
+// Drift is nodes that the manifests cause to drift for one reason.
+type Drift struct {
+	Pool   string
+	Reason string // in the words of the API
+	Text   string // what differs, of the first node
+	Nodes  []string
+}
+
+// Supposition is another plan, for what a question supposes.
+type Supposition struct {
+	Question string
+	Plan     plan.Plan
+	Notes    []string // pools that stay as they are, and why
+}
+
+// Counts is how much a plan does.
+type Counts struct {
+	Launched, Terminated, Withdrawn int // instances for pending pods; nodes without a replacement; NodeClaims
+	Replaced, Replacements          int // nodes, and instances in their place
+	Moved                           int // pods that are evicted and need another place
+	Placed, Pending                 int // pending pods: with a place, and all that ask for a node of a pool
+	Unplaced                        int // of those: without a place, not only for now
+}
+
+// Counts counts what the plan does.
+func (s *Situation) Counts() Counts {
+	p := &s.Plan
+	c := Counts{Launched: len(p.Launches), Withdrawn: len(p.Withdrawals)}
+	c.Placed, c.Pending = len(p.Placements), len(s.Snapshot.Waiting)
+	for i := range p.Moves {
+		m := &p.Moves[i]
+		if len(m.Launches) == 0 {
+			c.Terminated += len(m.Removals)
+		} else {
+			c.Replaced += len(m.Removals)
+			c.Replacements += len(m.Launches)
+		}
+		for j := range m.Removals {
+			c.Moved += len(m.Removals[j].Pods)
+		}
+	}
+	for i := range p.Unplaced {
+		switch u := &p.Unplaced[i]; {
+		case u.Declined():
+			c.Pending -= len(u.Pods)
+		case !u.Early:
+			c.Unplaced += len(u.Pods)
+		}
+	}
+	return c
+}
+
+// Nothing reports whether the plan does nothing.
+func (c Counts) Nothing() bool {
+	return c.Launched+c.Terminated+c.Withdrawn+c.Replaced+c.Replacements+c.Moved == 0
+}
+
+// String is the plan in a few words: "+3 launched, -1 terminated, ~2 replaced, 41 pods move".
+func (c Counts) String() string {
+	if c.Nothing() {
+		return "nothing to do"
+	}
+	var parts []string
+	add := func(n int, format string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(format, n))
+		}
+	}
+	add(c.Launched, "+%d launched")
+	add(c.Terminated, "-%d terminated")
+	switch {
+	case c.Replaced > 0 && c.Replaced == c.Replacements:
+		add(c.Replaced, "~%d replaced")
+	case c.Replaced > 0:
+		parts = append(parts, fmt.Sprintf("~%d replaced by %d", c.Replaced, c.Replacements))
+	}
+	if c.Withdrawn > 0 {
+		parts = append(parts, "-"+brief.Counted(c.Withdrawn, "NodeClaim")+" withdrawn")
+	}
+	switch {
+	case c.Moved == 1:
+		parts = append(parts, "1 pod moves")
+	case c.Moved > 1:
+		add(c.Moved, "%d pods move")
+	}
+	return strings.Join(parts, ", ")
+}
