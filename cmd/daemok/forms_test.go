@@ -50,7 +50,7 @@ func TestCommandsPrintInKubectlsForms(t *testing.T) {
 	for name, tt := range map[string]aForm{
 		"plan": {
 			func() *cobra.Command { return root() }, []string{"plan", "--snapshot", situationFile}, "nodeclaim.karpenter.sh/new-1\n",
-			"NAME:.name,TYPE:.choice.type,NONE:.none", "new-1 m5.large <none>", "{.launches[?(@.choice.price<0.1)].pods[*]}", "default/web-1 default/web-2", "pod default/web-1 goes to ",
+			"NAME:.name,TYPE:.choice.type,NONE:.none", "new-1 m5.large <none>", "{.launches[?(@.choice.price<0.1)].pods[*]}", "default/web-1 default/web-2", "At the margin",
 		},
 		"explain": {
 			func() *cobra.Command { return explaincmd.Command(store, inspect.Account) }, []string{"pod", "shop/web-1"}, "pod/web-1\n",

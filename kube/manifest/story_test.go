@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,7 @@ func report(t *testing.T, files []txtar.File) string {
 			w = saved(t, string(f.Data))
 		case "cluster":
 			w = live(t, string(f.Data))
+		case "delete": // the manifests are deleted
 		default:
 			sources = append(sources, Source{Name: f.Name, Data: f.Data})
 		}
@@ -50,7 +52,7 @@ func report(t *testing.T, files []txtar.File) string {
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
-	outcome, err := Apply(objects, w)
+	outcome, after, err := carriedOut(objects, w, slices.ContainsFunc(files, func(f txtar.File) bool { return f.Name == "delete" }))
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
@@ -61,8 +63,21 @@ func report(t *testing.T, files []txtar.File) string {
 	for _, line := range append(notes, outcome.Notes...) {
 		b.WriteString("note: " + line + "\n")
 	}
-	_, rest, _ := strings.Cut(scenario.Print(w.Snapshot()), "\n") // the revision counts what was seen
+	_, rest, _ := strings.Cut(scenario.Print(after), "\n") // the revision counts what was seen
 	return b.String() + "\n" + rest
+}
+
+// carriedOut is what manifests come to that are applied, or deleted.
+func carriedOut(objects []Object, w World, deleted bool) (Outcome, *cluster.Snapshot, error) {
+	if deleted {
+		after, outcome, err := Delete(objects, w.Snapshot())
+		return outcome, after, err
+	}
+	outcome, err := Apply(objects, w)
+	if err != nil {
+		return Outcome{}, nil, err
+	}
+	return outcome, w.Snapshot(), nil
 }
 
 func saved(t *testing.T, text string) World {

@@ -13,12 +13,18 @@ import (
 type given struct {
 	objects []manifest.Object
 	notes   []string // of what was left out of them
+	deletes bool     // they are deleted, not applied
 }
 
 // add is the situation with the manifests; without any it is as it was.
 func (g given) add(found inspect.Situation, policy decide.Policy) (*cluster.Snapshot, *changes.Manifests, error) {
 	if len(g.objects)+len(g.notes) == 0 {
 		return found.Snapshot, nil, nil
+	}
+	without := changes.Situation{Snapshot: found.Snapshot, Plan: planOf(found.Snapshot, policy)}
+	if g.deletes {
+		s, outcome, err := manifest.Delete(g.objects, found.Snapshot)
+		return s, &changes.Manifests{Changes: outcome.Changes, Notes: append(g.notes, outcome.Notes...), Without: without}, err
 	}
 	if found.World.ClusterState == nil {
 		var err error
@@ -32,7 +38,7 @@ func (g given) add(found inspect.Situation, policy decide.Policy) (*cluster.Snap
 	}
 	return found.World.Snapshot(), &changes.Manifests{
 		Changes: outcome.Changes, Notes: append(g.notes, outcome.Notes...),
-		Without: changes.Situation{Snapshot: found.Snapshot, Plan: planOf(found.Snapshot, policy)},
+		Without: without,
 	}, nil
 }
 

@@ -240,7 +240,7 @@ func (in input) answer(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	var g given
+	g := given{deletes: in.deletes}
 	if g.objects, g.notes, err = files.Manifests(in.stdin, in.manifests, namespace); err != nil {
 		return nil, err
 	}
