@@ -15,7 +15,7 @@ func TestExamplesAreTaken(t *testing.T) {
 		for line := range strings.Lines(cmd.Example) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "  #")
 			line, _, _ = strings.Cut(line, " > ")
-			words := strings.Fields(line)
+			words := unquoted(strings.Fields(line))
 			if len(words) == 0 || words[0] != "daemok" {
 				continue // a step of another program
 			}
@@ -64,4 +64,12 @@ func TestCommandsHaveExamples(t *testing.T) {
 		}
 	}
 	check(root())
+}
+
+// unquoted are words as a shell hands them over: those of examples have quotes around the whole word, if any.
+func unquoted(words []string) []string {
+	for i := range words {
+		words[i] = strings.Trim(words[i], "'")
+	}
+	return words
 }
