@@ -76,8 +76,8 @@ func rows(all []bar, least time.Duration) [][]text.Cell {
 	for _, b := range all {
 		row := []text.Cell{text.Say(tones[b.who], "%-*s", whoColumns, b.who), text.Of("  " + b.what)}
 		if b.begun {
-			first, length := column(b.from, total), 1
-			length = max(1, column(b.to, total)-first)
+			first := column(b.from, total)
+			length := max(1, column(b.to, total)-first)
 			first = min(first, barColumns-length)
 			row = append(row, text.Of(strings.Repeat(" ", max(0, whatColumns-len(b.what))+2+first)), text.Cell{Text: strings.Repeat("█", length), Tone: tones[b.who]},
 				text.Say(text.Plain, "%s  %*s", strings.Repeat(" ", barColumns-first-length), timeColumns, brief(b.to-b.from)))

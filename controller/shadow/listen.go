@@ -1,7 +1,6 @@
 package shadow
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -36,13 +35,8 @@ func (w *World) unplaced(u *plan.Unplaced) comparison.Unplaced {
 			out.Running++
 		}
 	}
-	for _, r := range u.Reasons {
-		if r.Pool != (cluster.PoolID{}) {
-			out.Why = fmt.Sprintf("%s: %s", r.Pool, r.Text)
-		} else {
-			out.Why = r.Text
-		}
-		break
+	if len(u.Reasons) > 0 {
+		out.Why = u.Reasons[0].String()
 	}
 	return out
 }

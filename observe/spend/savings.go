@@ -211,7 +211,7 @@ func together(e apply.Ended) []string {
 	return []string{fmt.Sprintf("%d nodes together", len(gone))}
 }
 
-// Gathered, Launched, Withdrawn, Explain, Stuck and Sought are nothing to count.
+// Gathered is nothing to count, as are Launched, Withdrawn, Explain, Stuck and Sought.
 func (v *Savings) Gathered(error) {}
 
 // Launched is nothing to count.

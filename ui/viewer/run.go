@@ -24,7 +24,7 @@ func Run(ctx context.Context, source view.Source, o Options, in io.Reader, out i
 	}
 	_, err := tea.NewProgram(New(source, o, time.Now()), options...).Run()
 	if ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) {
-		return nil
+		return nil //nolint:nilerr // its user has ended it
 	}
 	return err
 }

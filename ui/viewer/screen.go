@@ -52,7 +52,7 @@ func (m *Model) tabs() string {
 	var cells []text.Cell
 	for i, name := range sheetNames {
 		tone := text.Plain
-		label := fmt.Sprintf("%d %s", i+1, name)
+		var label string
 		switch {
 		case i == m.which:
 			tone = text.Strong

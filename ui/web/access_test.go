@@ -185,7 +185,7 @@ func TestFilesAreServedAsTheyAreEmbedded(t *testing.T) {
 	s := New(Options{})
 	for name, f := range s.files {
 		r := ask(t, Options{}, http.MethodGet, "http://localhost/assets/"+name, http.Header{"Accept-Encoding": {"gzip"}})
-		if r.StatusCode != 200 || r.Header.Get("Content-Type") != f.kind || f.kind == "" || r.Header.Get("Content-Encoding") != "gzip" {
+		if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != f.kind || f.kind == "" || r.Header.Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s: got %d %v", name, r.StatusCode, r.Header)
 		}
 		if r := ask(t, Options{}, http.MethodGet, "http://localhost/assets/"+name, http.Header{"If-None-Match": {f.tag}}); r.StatusCode != http.StatusNotModified {

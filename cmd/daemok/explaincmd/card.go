@@ -37,7 +37,8 @@ func cardOf(ctx context.Context, at *inspect.Target, store client.Client, q ques
 	}
 	kept := &record.Record{}
 	kept.Recall(in.Statements)
-	c, object := view.Card{}, output.Object{}
+	var c view.Card
+	var object output.Object
 	switch {
 	case q.owner != "":
 		kind, name, _ := strings.Cut(q.owner, "/")

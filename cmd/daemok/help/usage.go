@@ -97,12 +97,3 @@ func listCommands(out *strings.Builder, cmd *cobra.Command, g *cobra.Group) {
 		fmt.Fprintf(out, "  %-*s %s\n", cmd.NamePadding(), c.Name(), c.Short)
 	}
 }
-
-// each maps a list; the answer of an empty one is empty, not nil.
-func each[A, B any](list []A, view func(A) B) []B {
-	out := make([]B, 0, len(list))
-	for _, x := range list {
-		out = append(out, view(x))
-	}
-	return out
-}

@@ -22,7 +22,7 @@ func (f *flags) follow(cmd *cobra.Command, in input) error {
 		a, err := in.answer(cmd.Context())
 		switch {
 		case cmd.Context().Err() != nil:
-			return nil
+			return nil //nolint:nilerr // its user has ended it
 		case err != nil && last == nil:
 			return err
 		case err != nil:
