@@ -34,6 +34,28 @@ func Write(p *text.Printer, c *view.Card, now time.Time, all bool) error {
 		facts.Add(text.Say(text.Faint, "%s", f.Name), text.Of(f.Value))
 	}
 	p.Table(facts)
+	s.reasons(c)
+	events := text.Table{Indent: 2, Columns: []text.Column{{Right: true}, {Wraps: true}}}
+	for _, x := range s.first(len(c.Lately)) {
+		e := &c.Lately[x]
+		line := strings.TrimSpace(strings.TrimPrefix(e.About.String()+" ",
+			strings.Replace(c.About, " ", "/", 1)+" ") + " " + e.Said)
+		if e.Why != "" {
+			line += ": " + e.Why
+		}
+		events.Add(text.Say(text.Faint, "%s ago", status.Ago(now.Sub(e.At))), text.Of(line))
+	}
+	s.list("Lately", events, len(c.Lately))
+	return p.Err()
+}
+
+// Reasons writes of the card why, what would change it and what keeps it so, for screens that show the rest themselves.
+func Reasons(p *text.Printer, c *view.Card, now time.Time) {
+	s := screen{p, now, false}
+	s.reasons(c)
+}
+
+func (s *screen) reasons(c *view.Card) {
 	causes := text.Table{Indent: 2, Columns: []text.Column{{Wraps: true}, {Wraps: true}}}
 	for _, x := range s.first(len(c.Why)) {
 		causes.Add(text.Of(c.Why[x].About), text.Of(c.Why[x].What))
@@ -49,23 +71,11 @@ func Write(p *text.Printer, c *view.Card, now time.Time, all bool) error {
 		b := &c.Blocks[x]
 		left := ""
 		if !b.Until.IsZero() {
-			left = status.Ago(b.Until.Sub(now)) + " left"
+			left = status.Ago(b.Until.Sub(s.now)) + " left"
 		}
 		blocks.Add(text.Of(b.What), text.Of(b.Text), text.Say(text.Warn, "%s", left))
 	}
 	s.list("What keeps it so", blocks, len(c.Blocks))
-	events := text.Table{Indent: 2, Columns: []text.Column{{Right: true}, {Wraps: true}}}
-	for _, x := range s.first(len(c.Lately)) {
-		e := &c.Lately[x]
-		line := strings.TrimSpace(strings.TrimPrefix(e.About.String()+" ",
-			strings.Replace(c.About, " ", "/", 1)+" ") + " " + e.Said)
-		if e.Why != "" {
-			line += ": " + e.Why
-		}
-		events.Add(text.Say(text.Faint, "%s ago", status.Ago(now.Sub(e.At))), text.Of(line))
-	}
-	s.list("Lately", events, len(c.Lately))
-	return p.Err()
 }
 
 type screen struct {

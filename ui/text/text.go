@@ -177,7 +177,12 @@ func (p *Printer) write(s string) {
 func wrap(cells []Cell, width, indent int) []string {
 	var out []string
 	var line strings.Builder
+	var run Cell       // words of one tone that are not in the line yet
 	at, blank := 0, "" // columns that are written, and the blanks before the next word
+	flush := func() {
+		line.WriteString(run.String())
+		run = Cell{}
+	}
 	for _, c := range cells {
 		for word := range words(Clean(c.Text)) {
 			if strings.TrimLeft(word, " ") == "" {
@@ -185,13 +190,22 @@ func wrap(cells []Cell, width, indent int) []string {
 				continue
 			}
 			if n := ansi.StringWidth(blank + word); at > 0 && at+n > width && blank != "" {
+				flush()
 				out, at, blank = append(out, line.String()), indent, ""
 				line.Reset()
 			}
-			line.WriteString(blank + Cell{word, c.Tone}.String())
+			if run.Tone != c.Tone || run.Text == "" {
+				flush()
+				line.WriteString(blank)
+				run.Tone = c.Tone
+			} else {
+				run.Text += blank
+			}
+			run.Text += word
 			at, blank = at+ansi.StringWidth(blank+word), ""
 		}
 	}
+	flush()
 	return append(out, line.String())
 }
 

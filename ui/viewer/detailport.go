@@ -24,6 +24,7 @@ type detail struct {
 	shown int
 	id    string // of the row
 	port  viewport.Model
+	why   why
 }
 
 // toggle shows the text, or the sheet again where it is shown.
@@ -90,6 +91,7 @@ func (d *detail) writeRow(m *Model, p *text.Printer) {
 	for i := range rows {
 		if m.sheet.id(i) == d.id {
 			m.sheet.detail(p, i, m.moment())
+			d.why.write(m, p, i)
 			return
 		}
 	}
