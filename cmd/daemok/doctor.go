@@ -213,7 +213,7 @@ func examined(ctx context.Context, at *inspect.Target, store client.Client, prov
 	if err != nil {
 		return nil, err
 	}
-	err = inspect.EachClass(ctx, store, classes.Scheme, func(kind *class.Kind, c *class.Subject) error {
+	err = inspect.EachClass(ctx, store, classes.Kinds, func(kind *class.Kind, c *class.Subject) error {
 		out = append(out, lookedUp(ctx, kind, c, provider))
 		return nil
 	})

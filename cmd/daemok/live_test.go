@@ -74,8 +74,10 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", Labels: map[string]string{api.LabelNodePool: "default"}}, Spec: store.ClaimSpec()}
-	condition.SetUnknown(refused, karpv1.ClaimLaunched, "Unauthorized", "the role may not call ec2:CreateFleet", time.Now())
+	refused := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1",
+		Labels: map[string]string{api.LabelNodePool: "default"}}, Spec: store.ClaimSpec()}
+	condition.SetUnknown(refused, karpv1.ClaimLaunched, "Unauthorized", "the role may not call ec2:CreateFleet",
+		time.Now())
 	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(refused).Build()
 	plan := func() plancmd.JSON {
 		t.Helper()
@@ -92,8 +94,10 @@ func TestAPlanBesideAControllerKnowsWhatThatKnows(t *testing.T) {
 		t.Errorf("failing: %q, want %q", before.Failing, want)
 	}
 	first := before.Launches[0].Choice
-	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store, Namespace: inspect.NewTarget().SystemNamespace(), Offerings: commandtest.Met{
-		{Kind: first.Type, Zone: first.Zone, Option: cluster.Option(first.Option), Until: time.Now().Add(time.Minute)}}}
+	book := &remember.Book{ClusterState: snapshot.New(nil, time.Now), Store: store, Live: store,
+		Namespace: inspect.NewTarget().SystemNamespace(), Offerings: commandtest.Met{
+			{Kind: first.Type, Zone: first.Zone, Option: cluster.Option(first.Option),
+				Until: time.Now().Add(time.Minute)}}}
 	if _, err := book.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -141,17 +145,49 @@ func TestManifestsOnALiveCluster(t *testing.T) {
 		}
 	})
 	t.Run("are refused with a class that finds nothing", func(t *testing.T) {
-		_, err := planJSONOf(t, liveCluster(t, account), exampleFiles(t, "karpenter.sh/discovery: prod", "karpenter.sh/discovery: test"))
+		_, err := planJSONOf(t, liveCluster(t, account),
+			exampleFiles(t, "karpenter.sh/discovery: prod", "karpenter.sh/discovery: test"))
 		if err == nil || !strings.Contains(err.Error(), "ec2nodeclass.yaml, document 1, EC2NodeClass default: ") {
 			t.Errorf("got %v, want an error that names the class", err)
 		}
 	})
+	t.Run("say which nodes drift", func(t *testing.T) {
+		labels := map[string]string{
+			api.LabelNodePool: "default", api.LabelArch: "amd64", api.LabelInstanceType: "m5.large", api.LabelZone: "us-east-1a",
+			api.LabelCapacityType: "on-demand", api.LabelOS: "linux", "karpenter.k8s.aws/instance-category": "m", "karpenter.k8s.aws/instance-generation": "5",
+			api.LabelRegistered: "true", api.LabelInitialized: "true", api.LabelHostname: "node-1",
+		}
+		id := "aws:///us-east-1a/i-00000000000000001"
+		claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", UID: "c1", Labels: labels},
+			Spec: store.ClaimSpec()}
+		claim.Status.ProviderID, claim.Status.NodeName = id, "node-1"
+		for _, is := range []string{karpv1.ClaimLaunched, karpv1.ClaimRegistered, karpv1.ClaimInitialized} {
+			condition.SetTrue(claim, is, time.Now())
+		}
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", Labels: labels},
+			Spec: corev1.NodeSpec{ProviderID: id}, Status: corev1.NodeStatus{
+				Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+				Allocatable: corev1.ResourceList{"cpu": resource.MustParse("2"), "pods": resource.MustParse("20")},
+			}}
+		for change, want := range map[string]int{`["amd64"]`: 0, `["arm64"]`: 1} {
+			got, err := planJSONOf(t, liveCluster(t, account, claim, node), exampleFiles(t, `["amd64"]`, change))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := got.Manifests.Drift; len(d) != want || want > 0 && (d[0].Reason != karpv1.ReasonRequirementsDrifted || !slices.Equal(d[0].Nodes, []string{"node-1"})) {
+				t.Errorf("with processors %s drift is %+v, want it of %d nodes", change, d, want)
+			}
+		}
+	})
 	t.Run("want nothing again that runs", func(t *testing.T) {
 		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "inflate-abc-1", Labels: map[string]string{"app": "inflate", "pod-template-hash": "abc"},
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "inflate-abc", Controller: new(true)}}},
-			Spec: corev1.PodSpec{NodeName: "node-1", Containers: []corev1.Container{{Name: "inflate", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "inflate-abc-1",
+				Labels: map[string]string{"app": "inflate", "pod-template-hash": "abc"},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet",
+					Name: "inflate-abc", Controller: new(true)}}},
+			Spec: corev1.PodSpec{NodeName: "node-1",
+				Containers: []corev1.Container{{Name: "inflate", Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}},
 		}
 		got, err := planJSONOf(t, liveCluster(t, account, pod), exampleFiles(t, "replicas: 0", "replicas: 3"))
 		if err != nil {
@@ -233,7 +269,8 @@ func TestManifestsOfTheOlderGenerationOnALiveCluster(t *testing.T) {
 			t.Errorf("for pods of %s it launches %+v, and leaves %+v", pool, got.Launches, got.Unplaced)
 		}
 	}
-	if _, err := plan(strings.Replace(olderManifests, "subnetSelector: {karpenter.sh/discovery: prod}", "subnetSelector: {karpenter.sh/discovery: test}", 1)); err == nil ||
+	if _, err := plan(strings.Replace(olderManifests, "subnetSelector: {karpenter.sh/discovery: prod}",
+		"subnetSelector: {karpenter.sh/discovery: test}", 1)); err == nil ||
 		!strings.Contains(err.Error(), "AWSNodeTemplate default: ") {
 		t.Errorf("got %v, want an error that names the template", err)
 	}

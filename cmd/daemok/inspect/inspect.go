@@ -53,6 +53,8 @@ type Situation struct {
 	Snapshot *cluster.Snapshot
 	World    manifest.World // empty for a saved snapshot that was not recalled
 	Failing  []string       // NodeClaims whose launch fails, and why, a sentence each
+
+	classes *Classes // nil: of a saved snapshot
 }
 
 // Reader reads the situation of a live cluster.
@@ -121,7 +123,7 @@ func ReadFrom(ctx context.Context, at *Target, store client.Client, provider *aw
 		return Situation{}, err
 	}
 	now = func() time.Time { return s.Now } // so that manifests alone make a difference
-	return Situation{Snapshot: s, Failing: failing, World: manifest.World{
+	return Situation{Snapshot: s, Failing: failing, classes: classes, World: manifest.World{
 		ClusterState: clusterState, Now: s.Now, Older: provisioner.Pool,
 		Class: func(o client.Object) error { return classes.Add(ctx, o) },
 		Priorities: func() ([]schedulingv1.PriorityClass, error) {
@@ -284,7 +286,7 @@ func Account(ctx context.Context, at *Target) (*aws.Provider, error) {
 type Classes struct {
 	store    client.Client
 	provider *aws.Provider
-	Scheme   []class.Kind
+	Kinds    []class.Kind
 	given    map[string]client.Object      // objects of manifests by kind and name
 	Found    map[string]nodeclass.Resolved // what AWS has for their classes
 }
@@ -331,8 +333,8 @@ func KeyOf(o client.Object, name string) string { return fmt.Sprintf("%T/%s", o,
 // Nothing is made for it: an instance profile changes no offering.
 func (cs *Classes) Add(ctx context.Context, o client.Object) error {
 	key := KeyOf(o, o.GetName())
-	for i := range cs.Scheme {
-		kind := &cs.Scheme[i]
+	for i := range cs.Kinds {
+		kind := &cs.Kinds[i]
 		if KeyOf(kind.New(), o.GetName()) != key {
 			continue
 		}
@@ -386,11 +388,11 @@ func learn(ctx context.Context, provider *aws.Provider, c *nodeclass.Class) (err
 // Offered is the instance types of a class, or in the controller's words why nothing.
 func (cs *Classes) Offered(ctx context.Context, ref karpv1.NodeClassReference) (*cluster.Catalogue, error) {
 	id := translate.ClassID(ref)
-	at := slices.IndexFunc(cs.Scheme, func(k class.Kind) bool { return k.Group == ref.Group && k.Name == ref.Kind })
+	at := slices.IndexFunc(cs.Kinds, func(k class.Kind) bool { return k.Group == ref.Group && k.Name == ref.Kind })
 	if at < 0 {
 		return nil, &translate.NotReadyError{ClassID: id, Why: class.Absent}
 	}
-	c, err := cs.Scheme[at].ByName(ctx, cs, ref.Name)
+	c, err := cs.Kinds[at].ByName(ctx, cs, ref.Name)
 	if apierrors.IsNotFound(err) {
 		return nil, &translate.NotReadyError{ClassID: id, Why: class.Absent}
 	}

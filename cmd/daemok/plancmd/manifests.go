@@ -1,11 +1,15 @@
 package plancmd
 
 import (
+	"context"
+	"slices"
+
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/manifest"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/ui/changes"
 )
 
@@ -17,7 +21,7 @@ type given struct {
 }
 
 // add is the situation with the manifests; without any it is as it was.
-func (g given) add(found inspect.Situation, policy decide.Policy) (*cluster.Snapshot, *changes.Manifests, error) {
+func (g given) add(ctx context.Context, found inspect.Situation, policy decide.Policy) (*cluster.Snapshot, *changes.Manifests, error) {
 	if len(g.objects)+len(g.notes) == 0 {
 		return found.Snapshot, nil, nil
 	}
@@ -36,10 +40,57 @@ func (g given) add(found inspect.Situation, policy decide.Policy) (*cluster.Snap
 	if err != nil {
 		return nil, nil, err
 	}
-	return found.World.Snapshot(), &changes.Manifests{
+	drifts, err := found.Drifts(ctx, g.pools())
+	if err != nil {
+		return nil, nil, err
+	}
+	return drifted(found.World.Snapshot(), drifts), &changes.Manifests{
+		Drifts:  byReason(drifts),
 		Changes: outcome.Changes, Notes: append(g.notes, outcome.Notes...),
 		Without: without,
 	}, nil
+}
+
+// pools are those among the manifests.
+func (g given) pools() map[cluster.PoolID]bool {
+	out := map[cluster.PoolID]bool{}
+	for _, o := range g.objects {
+		switch kind := o.GetObjectKind().GroupVersionKind().Kind; kind {
+		case translate.KindNodePool, translate.KindProvisioner:
+			out[cluster.PoolID{Kind: kind, Name: o.GetName()}] = true
+		}
+	}
+	return out
+}
+
+// drifted is the snapshot in which these nodes have drifted.
+func drifted(s *cluster.Snapshot, drifts []inspect.Drift) *cluster.Snapshot {
+	if len(drifts) == 0 {
+		return s
+	}
+	out := *s
+	out.Nodes = slices.Clone(s.Nodes)
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		if at := slices.IndexFunc(drifts, func(d inspect.Drift) bool { return d.Node == n.Name }); at >= 0 {
+			n.Drifted, n.DriftedAt = drifts[at].Reason, s.Now
+		}
+	}
+	return &out
+}
+
+// byReason groups nodes that drift by pool and reason, in the order of the first of each.
+func byReason(drifts []inspect.Drift) (out []changes.Drift) {
+	for _, d := range drifts {
+		is := func(x changes.Drift) bool { return x.Pool == d.Pool.String() && x.Reason == d.Reason }
+		at := slices.IndexFunc(out, is)
+		if at < 0 {
+			at = len(out)
+			out = append(out, changes.Drift{Pool: d.Pool.String(), Reason: d.Reason, Text: d.Text})
+		}
+		out[at].Nodes = append(out[at].Nodes, d.Node)
+	}
+	return out
 }
 
 // additionJSON is what manifests changed, and the plan without them.

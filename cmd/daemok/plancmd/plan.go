@@ -254,7 +254,7 @@ func (in input) answer(ctx context.Context) (*answer, error) {
 	}
 	a := &answer{}
 	a.Failing = found.Failing
-	if a.Snapshot, a.Manifests, err = g.add(found, policy); err != nil {
+	if a.Snapshot, a.Manifests, err = g.add(ctx, found, policy); err != nil {
 		return nil, err
 	}
 	if a.Others, err = suppose(a.Snapshot, policy, in.questions); err != nil {
