@@ -108,7 +108,7 @@ func (d *deletion) pool(o Object, id cluster.PoolID) error {
 			}
 		}
 	}
-	d.change(o, "deleted: nothing is launched from it, and its %d nodes go within its budgets", nodes)
+	d.change(o, "deleted: nothing is launched from it, and its nodes go within its budgets: %d", nodes)
 	return nil
 }
 
@@ -134,7 +134,7 @@ func (d *deletion) pods(o Object, of func(*cluster.Pod) bool) error {
 	if gone == 0 {
 		return errors.New("it has no pods in the cluster, so that nothing changes: check its name and its namespace")
 	}
-	d.change(o, "deleted: its %d pods are gone", gone)
+	d.change(o, "deleted with its pods: %d", gone)
 	return nil
 }
 

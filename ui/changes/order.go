@@ -106,7 +106,7 @@ func (in *Input) order() page.Block {
 		for _, h := range g.items {
 			pods += len(h.Pods)
 		}
-		b.Line(text.Say(text.Plain, "  node %s is taken away: %s %s",
+		b.Line(text.Say(text.Plain, "  node %s is taken away, with %s that stay: %s",
 			g.key, brief.Counted(pods, "pod"), g.items[0].Why()))
 	}
 	if e := in.Plan.Emptying; len(e) > 0 {

@@ -97,7 +97,7 @@ func TestAPlanForWhatIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := run(t, "plan", "--snapshot", situationFile, "-f", gone, "--delete")
-	if err != nil || !strings.Contains(out, "Pod default/web-1: deleted: its 1 pods are gone") {
+	if err != nil || !strings.Contains(out, "Pod default/web-1: deleted with its pods: 1") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
