@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/apply"
 )
 
@@ -22,6 +23,7 @@ type Clerk struct {
 	claims map[string]string    // of the launches of this plan, by name
 	owed   map[string]time.Time // nodes of which it is not recorded yet what keeps their pods from others, and since when they are kept
 	ticks  map[string]tick      // by node: the latest pod of a Job there
+	cost   atomic.Int64         // of the cluster before this plan, in millionths of a dollar an hour
 	basis  atomic.Uint64        // of this plan; moves end on goroutines of their own
 }
 
@@ -29,6 +31,7 @@ type Clerk struct {
 func (c *Clerk) Planned(_ *cluster.Snapshot, p plan.Plan, _ time.Duration) {
 	c.claims = map[string]string{}
 	c.basis.Store(p.Basis)
+	c.cost.Store(int64(p.CostBefore))
 }
 
 // Gathered reports that claims were annotated to wait for each other.
@@ -49,6 +52,15 @@ func (c *Clerk) happened(about Object, claim, said, why string, more ...string) 
 	c.Record.Note(Statement{About: about, Claim: claim, Said: said, Why: why, More: more, From: c.Now().UTC(), Basis: c.basis.Load()})
 }
 
+// carriedOut notes something that a plan asked for, and that changes what the cluster costs by so much.
+func (c *Clerk) carriedOut(about Object, claim, said, why string, by quantity.MicroUSDPerHour, more ...string) {
+	before := quantity.MicroUSDPerHour(c.cost.Load())
+	c.Record.Note(Statement{
+		About: about, Claim: claim, Said: said, Why: why, More: more, From: c.Now().UTC(), Basis: c.basis.Load(),
+		Cost: &Costs{before.Dollars(), (before + by).Dollars()},
+	})
+}
+
 // Launched reports claims that were created, or could not be.
 func (c *Clerk) Launched(list []apply.Launched) {
 	for _, l := range list {
@@ -59,7 +71,8 @@ func (c *Clerk) Launched(list []apply.Launched) {
 		}
 		c.claims[l.Launch.Name] = l.Claim.Name
 		c.happened(pool, "", fmt.Sprintf(createdClaim+"%s: %s", l.Claim.Name, l.Launch.Choice), l.Launch.Reason, grounds(&l.Launch)...)
-		c.happened(Object{Claim, l.Claim.Name}, "", "was created: "+l.Launch.Choice.String(), l.Launch.Reason, grounds(&l.Launch)...)
+		c.carriedOut(Object{Claim, l.Claim.Name}, "", "was created: "+l.Launch.Choice.String(), l.Launch.Reason,
+			l.Launch.Choice.Cost(), grounds(&l.Launch)...)
 	}
 }
 
@@ -133,7 +146,7 @@ func (c *Clerk) Moved(e apply.Ended) {
 		node := Object{Node, r.Node}
 		switch {
 		case e.Gone[i]:
-			c.happened(node, r.Claim, disrupted+string(r.Reason), r.Note)
+			c.carriedOut(node, r.Claim, disrupted+string(r.Reason), r.Note, -e.Saves)
 			c.happened(ofPool(r.Pool), "", fmt.Sprintf(disruptedNode+"%s: %s", r.Node, r.Reason), r.Note)
 		case e.Err == nil:
 		case errors.Is(e.Err, context.Canceled):

@@ -89,8 +89,16 @@ type Statement struct {
 	Until time.Time `json:"until,omitzero"` // zero: it held when the record was written
 	Basis uint64    `json:"basis"`          // revision of the snapshot that it was decided from first
 
+	Cost *Costs `json:"cost,omitempty"` // of something that was carried out: what the cluster cost before, and costs after it
+
 	UID  string `json:"uid,omitempty"` // of a pod: another one of the same name is another pod
 	news uint64 // which change of the record it was last; 0: it was read
+}
+
+// Costs are what a cluster cost before something was carried out, and costs after it, in dollars an hour.
+type Costs struct {
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
 }
 
 // shareTexts has a statement share what others that were read say too: of thousands of pods that came at once the

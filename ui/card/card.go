@@ -43,6 +43,9 @@ func Write(p *text.Printer, c *view.Card, now time.Time, all bool) error {
 		if e.Why != "" {
 			line += ": " + e.Why
 		}
+		if e.Cost != nil {
+			line += fmt.Sprintf("; the cluster: $%.3f/h -> $%.3f/h", e.Cost.Before, e.Cost.After)
+		}
 		events.Add(text.Say(text.Faint, "%s ago", status.Ago(now.Sub(e.At))), text.Of(line))
 	}
 	s.list("Lately", events, len(c.Lately))

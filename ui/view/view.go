@@ -107,6 +107,7 @@ type Event struct {
 	Said  string        `json:"said"`
 	Why   string        `json:"why,omitempty"`
 	More  []string      `json:"more,omitempty"`
+	Cost  *record.Costs `json:"cost,omitempty"` // of the cluster, of something that was carried out
 }
 
 // eventsOf are the statements that say that something happened: not what goes on.
@@ -114,7 +115,7 @@ func eventsOf(list []record.Statement) []Event {
 	out := []Event{}
 	for i := range list {
 		if s := &list[i]; s.Topic == "" && !s.Repeats() {
-			out = append(out, Event{s.From, s.About, s.Said, s.Why, s.More})
+			out = append(out, Event{s.From, s.About, s.Said, s.Why, s.More, s.Cost})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Event) int {
