@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	daemokv1alpha1 "github.com/daemok/daemok/kube/api/daemok/v1alpha1"
@@ -236,4 +237,29 @@ func TestAWatchedClusterIsShownAsItChanges(t *testing.T) {
 	s.down.Store(false)
 	s.put(t, aNode("n3"))
 	until(t, source, func(c *view.Cluster) bool { return len(c.Nodes) == 3 })
+}
+
+// A plan goes without what its user may not list and it can do without, and says so; it is refused without pods.
+func TestAPlanNamesTheRightsThatItLacks(t *testing.T) {
+	scheme, err := Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := served(t, "persistentvolumes")
+	store, err := client.New(&rest.Config{Host: s.web.URL}, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unread := &troubles{}
+	read := lenient{store, unread}
+	if err := read.List(t.Context(), &corev1.PersistentVolumeList{}); err != nil || len(unread.list()) != 1 ||
+		!strings.Contains(unread.list()[0],
+			"You may not list persistentvolumes, so the plan is made as if there were none") {
+		t.Errorf("without volumes: %v, %q", err, unread.list())
+	}
+	s.denied = []string{"pods"}
+	if err := read.List(t.Context(), &corev1.PodList{}); err == nil || !strings.Contains(err.Error(),
+		"a plan needs to know all pods: get the verb list on them") {
+		t.Errorf("without pods: %v", err)
+	}
 }

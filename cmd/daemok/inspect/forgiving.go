@@ -7,11 +7,14 @@ import (
 	"strings"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
 // troubles are what could not be read, each once, and the way out.
@@ -62,6 +65,28 @@ func (f forgiving) List(ctx context.Context, list client.ObjectList, options ...
 	default:
 		return err
 	}
+	return nil
+}
+
+// lenient reads for a plan: of objects that its user may not list it finds none, and says so, but for those without which
+// there is no plan.
+type lenient struct {
+	client.Client
+	unread *troubles
+}
+
+// List implements client.Reader.
+func (l lenient) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	err := l.Client.List(ctx, list, options...)
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	what := resourceOf(l.Client, list)
+	switch list.(type) {
+	case *corev1.PodList, *corev1.NodeList, *karpv1.NodeClaimList, *karpv1.NodePoolList:
+		return fmt.Errorf("a plan needs to know all %s: get the verb list on them (%w)", what, err)
+	}
+	l.unread.add("You may not list %s, so the plan is made as if there were none: get the verb list on them.", what)
 	return nil
 }
 

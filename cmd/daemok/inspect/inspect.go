@@ -53,6 +53,7 @@ type Situation struct {
 	Snapshot *cluster.Snapshot
 	World    manifest.World // empty for a saved snapshot that was not recalled
 	Failing  []string       // NodeClaims whose launch fails, and why, a sentence each
+	Unread   []string       // what may not be read, what a plan lacks for that, and the way out, a sentence each
 
 	classes *Classes // nil: of a saved snapshot
 }
@@ -111,7 +112,8 @@ func ReadFrom(ctx context.Context, at *Target, store client.Client, provider *aw
 		return Situation{}, err
 	}
 	clusterState.Configure(func(s *snapshot.Settings) { s.Self = acting })
-	if _, err := clusterState.Read(ctx, store); err != nil {
+	unread := &troubles{}
+	if _, err := clusterState.Read(ctx, lenient{store, unread}); err != nil {
 		return Situation{}, err
 	}
 	if err := recallSeen(ctx, store, at.SystemNamespace(), clusterState, provider); err != nil {
@@ -123,7 +125,7 @@ func ReadFrom(ctx context.Context, at *Target, store client.Client, provider *aw
 		return Situation{}, err
 	}
 	now = func() time.Time { return s.Now } // so that manifests alone make a difference
-	return Situation{Snapshot: s, Failing: failing, classes: classes, World: manifest.World{
+	return Situation{Snapshot: s, Failing: failing, Unread: unread.list(), classes: classes, World: manifest.World{
 		ClusterState: clusterState, Now: s.Now, Older: provisioner.Pool,
 		Class: func(o client.Object) error { return classes.Add(ctx, o) },
 		Priorities: func() ([]schedulingv1.PriorityClass, error) {

@@ -253,7 +253,7 @@ func (in input) answer(ctx context.Context) (*answer, error) {
 		return nil, err
 	}
 	a := &answer{}
-	a.Failing = found.Failing
+	a.Failing, a.Unread = found.Failing, found.Unread
 	if a.Snapshot, a.Manifests, err = g.add(ctx, found, policy); err != nil {
 		return nil, err
 	}
