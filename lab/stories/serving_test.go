@@ -26,6 +26,12 @@ import (
 // rarely are the metrics of the document that the story need not bring, and
 // what does bring them.
 var rarely = map[string]string{
+	"daemok_shadow_cost":                                               "shadow mode",
+	"daemok_shadow_dollars_total":                                      "shadow mode",
+	"daemok_shadow_nodes":                                              "shadow mode",
+	"daemok_shadow_nodes_launched_total":                               "shadow mode",
+	"daemok_shadow_nodes_terminated_total":                             "shadow mode",
+	"daemok_shadow_pods_evicted_total":                                 "shadow mode",
 	"daemok_interruption_queue_readable":                               "a queue",
 	"daemok_nodes_emptying":                                            "a pool of several nodes, of which one could empty",
 	"daemok_disruption_blocked_nodes":                                  "a node that is kept",
@@ -221,7 +227,7 @@ func TestControllerReportsHowItDoes(t *testing.T) {
 	s.workload("giant", s.namespace, "10k", 1)
 	s.await("the pod and the daemon beside it to run", "v1/Pod", func(pods []*unstructured.Unstructured) bool { return countRunning(pods) == 2 })
 	s.awaitEvent(s.namespace, "Pod", "giant-", "FailedScheduling")
-	seen := metrics.awaitFamilies(ofCluster.Names())
+	seen := metrics.awaitFamilies(append(ofCluster.Names(), "daemok_namespace_cost")) // which pods on nodes have
 	for name := range second.families() {
 		if state[name] {
 			t.Errorf("the controller that waits tells of the cluster: %s", name)
