@@ -17,12 +17,16 @@ func List(names []string, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// Counted prints a number of things: "1 error", "2 errors".
-func Counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+// Counted prints a number of things: "1 error", "2 errors". A plural that is no s behind the words is given.
+func Counted(n int, noun string, plural ...string) string {
+	switch {
+	case n == 1:
+	case len(plural) > 0:
+		noun = plural[0]
+	default:
+		noun += "s"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // After is text with words before it, where there is any.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cost"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/ui/text"
 )
 
@@ -56,13 +57,6 @@ func share(part, whole Dollars) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part/whole))
 }
 
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 func (s *screen) total() {
 	for _, t := range s.r.Troubles {
 		s.Line(text.Say(text.Warn, "%s", t))
@@ -73,7 +67,7 @@ func (s *screen) total() {
 		what = fmt.Sprintf(" for %s, %s of the cluster's $%.3f/h", r.Of, share(r.Cost, r.Cluster), r.Cluster)
 	}
 	s.Line(text.Say(text.Strong, "$%.3f/h, $%.0f a month", r.Cost, r.Cost.Month()),
-		text.Of(fmt.Sprintf(", %s%s", counted(r.Nodes, "node"), what)))
+		text.Of(fmt.Sprintf(", %s%s", brief.Counted(r.Nodes, "node"), what)))
 	if r.Of == "" && r.Cost > 0 {
 		s.bar()
 	}
@@ -87,7 +81,7 @@ func (s *screen) total() {
 			names += fmt.Sprintf(" and %d more", more)
 		}
 		s.Line(text.Say(text.Warn, "  the price of %s is not known, and not in any cost: %s",
-			counted(n, "node"), names))
+			brief.Counted(n, "node"), names))
 	}
 }
 

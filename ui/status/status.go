@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/ui/text"
 	"github.com/daemok/daemok/ui/view"
 )
@@ -120,7 +121,7 @@ func (s *screen) problems() {
 
 func (s *screen) nodes() {
 	t := &s.c.Totals
-	s.heading("%s, %s", counted(t.Nodes, "node"), Dollars(t.Cost))
+	s.heading("%s, %s", brief.Counted(t.Nodes, "node"), Dollars(t.Cost))
 	var states, options []string
 	for _, status := range view.Statuses() {
 		if n := t.ByStatus[status]; n > 0 {
@@ -139,7 +140,7 @@ func (s *screen) nodes() {
 		s.Line(text.Of("  " + strings.Join(options, ", ")))
 	}
 	if t.Unpriced > 0 {
-		s.Line(text.Say(text.Warn, "  the price of %s is not known and not counted", counted(t.Unpriced, "node")))
+		s.Line(text.Say(text.Warn, "  the price of %s is not known and not counted", brief.Counted(t.Unpriced, "node")))
 	}
 	if t.Cost.Listed {
 		s.Line(text.Say(text.Faint, "  some of it by list prices"))
@@ -183,7 +184,7 @@ func (s *screen) pools() {
 	if len(s.c.Pools) == 0 {
 		return
 	}
-	s.heading("%s", counted(len(s.c.Pools), "pool"))
+	s.heading("%s", brief.Counted(len(s.c.Pools), "pool"))
 	t := text.Table{Indent: 2, Columns: []text.Column{
 		{Title: "POOL"}, {Title: "READY"}, {Title: "NODES", Right: true}, {Title: "$/H",
 			Right: true}, {Title: "LIMITS", Wraps: true}, {Title: "MAY GO NOW", Wraps: true},
@@ -219,7 +220,7 @@ func (s *screen) waiting() {
 		s.heading("No pod waits for a node")
 		return
 	}
-	s.heading("%s for a node", counted(s.c.Totals.Waiting, "pod waits", "pods wait"))
+	s.heading("%s for a node", brief.Counted(s.c.Totals.Waiting, "pod waits", "pods wait"))
 	t := text.Table{Indent: 2,
 		Columns: []text.Column{{Title: "PODS OF"}, {Title: "PODS", Right: true}, {Title: "SINCE", Right: true},
 			{Title: "WHAT FOR", Wraps: true}}}
@@ -280,16 +281,4 @@ func (s *screen) lately() {
 		t.Add(text.Say(text.Faint, "%s ago", Ago(s.c.At.Sub(e.At))), text.Of(line))
 	}
 	s.Table(t)
-}
-
-// counted prints "1 node", "3 nodes"; a plural that is no s behind the word is given.
-func counted(n int, noun string, plural ...string) string {
-	switch {
-	case n == 1:
-	case len(plural) > 0:
-		noun = plural[0]
-	default:
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }

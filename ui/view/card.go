@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/explanation"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/observe/record"
 )
 
@@ -112,16 +113,16 @@ func ExplainOwner(in Input, namespace, owner string) (Card, error) {
 	if running+len(waiting) == 0 {
 		return card, fmt.Errorf("%w about %s: no pod in the cluster has this owner", ErrUnknown, card.About)
 	}
-	card.State = fmt.Sprintf("has %s on %s", counted(running, "pod"), counted(len(on), "node"))
+	card.State = fmt.Sprintf("has %s on %s", brief.Counted(running, "pod"), brief.Counted(len(on), "node"))
 	if unready > 0 {
 		card.State += fmt.Sprintf(", %d of them not ready", unready)
 	}
 	if len(waiting) > 0 {
-		card.State += fmt.Sprintf(", and %s for a node", counted(len(waiting), "pod waits", "pods wait"))
+		card.State += fmt.Sprintf(", and %s for a node", brief.Counted(len(waiting), "pod waits", "pods wait"))
 		k.explainWaiting(&card, waiting)
 	}
 	for why, n := range keeping {
-		card.Blocks = append(card.Blocks, Block{What: counted(n, "pod"), Text: "keep their nodes by " + why})
+		card.Blocks = append(card.Blocks, Block{What: brief.Counted(n, "pod"), Text: "keep their nodes by " + why})
 	}
 	slices.SortFunc(card.Blocks, func(a, b Block) int { return cmp.Compare(a.Text, b.Text) })
 	return card, nil
@@ -179,7 +180,7 @@ func (k *known) explainRunning(card *Card, n *cluster.Node, p *cluster.Pod) {
 		card.State, card.Bad = "runs on node "+n.Name+" and is not ready", true
 	}
 	if row.Status != Ready {
-		card.State += ", which is " + string(row.Status) + after(": ", row.Reason)
+		card.State += ", which is " + string(row.Status) + brief.After(": ", row.Reason)
 	}
 	k.podFacts(card, p)
 	card.Facts = append(card.Facts, Fact{"node", fmt.Sprintf("%s in %s, %s", row.Type, row.Zone, row.CapacityType)})
@@ -251,7 +252,7 @@ func (k *known) explainNode(card *Card, o record.Object) bool {
 	for i := range k.Snapshot.Instances {
 		if m := &k.Snapshot.Instances[i]; o.Kind == record.Claim && m.Claim == o.Name {
 			row := k.instance(m)
-			card.State, card.Since = "is "+string(row.Status)+after(": ", row.Reason), row.Created
+			card.State, card.Since = "is "+string(row.Status)+brief.After(": ", row.Reason), row.Created
 			card.Bad = row.Status == Pending && strings.HasPrefix(row.Reason, "has no instance yet")
 			nodeFacts(card, &row)
 			return true
@@ -284,7 +285,7 @@ func nodeFacts(card *Card, n *Node) {
 
 func (k *known) nodeCard(card *Card, n *cluster.Node, at int) {
 	row := k.node(n)
-	card.State, card.Since = "is "+string(row.Status)+after(": ", row.Reason), time.Time{}
+	card.State, card.Since = "is "+string(row.Status)+brief.After(": ", row.Reason), time.Time{}
 	card.Bad = row.Status == NotReady
 	nodeFacts(card, &row)
 	if stay := k.says(record.Node, n.Name, record.TopicStay); stay != nil {
@@ -315,7 +316,7 @@ func (k *known) movesNot(card *Card, t *explanation.Tried) {
 	}
 	card.Why = append(card.Why,
 		Cause{About: "pod " + name,
-			What: fmt.Sprintf("no room on %s: %s", counted(t.Nodes, "other node"), strings.Join(ways, ", "))})
+			What: fmt.Sprintf("no room on %s: %s", brief.Counted(t.Nodes, "other node"), strings.Join(ways, ", "))})
 	if len(t.Nearest) > 0 {
 		nearest := t.Nearest[0]
 		card.Change = append(card.Change,
@@ -370,7 +371,7 @@ func (k *known) explainPool(card *Card, o record.Object) bool {
 		}
 	}
 	row := k.pool(p, nodes)
-	card.State = fmt.Sprintf("may launch instances, and has %s for %s", counted(row.Nodes, "node"),
+	card.State = fmt.Sprintf("may launch instances, and has %s for %s", brief.Counted(row.Nodes, "node"),
 		fmt.Sprintf("$%.3f/h", row.Cost.PerHour))
 	if !row.Ready {
 		card.State, card.Bad = "may launch nothing: "+row.Reason, true
@@ -398,7 +399,7 @@ func (k *known) explainPool(card *Card, o record.Object) bool {
 		card.Blocks = append(card.Blocks,
 			Block{"disruption", "no more nodes may be disrupted now: " + row.Because, p.Policy.BudgetsChange})
 	} else {
-		card.Facts = append(card.Facts, Fact{"may go now", counted(int(row.Allowed), "node")})
+		card.Facts = append(card.Facts, Fact{"may go now", brief.Counted(int(row.Allowed), "node")})
 	}
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/observe/record"
 )
 
@@ -336,7 +337,7 @@ func (k *known) instance(m *cluster.Instance) Node {
 	if fails := k.says(record.Claim, m.Claim, record.TopicLaunch); fails != nil && !m.Launched {
 		out.Reason = because(fails)
 	} else if n := len(m.LaunchedFor); n > 0 {
-		out.Reason = "for " + counted(n, "pod")
+		out.Reason = "for " + brief.Counted(n, "pod")
 	}
 	if m.Deleting {
 		out.Status, out.Until = Terminating, k.Deadlines[m.Claim]
@@ -355,16 +356,4 @@ func (k *known) instance(m *cluster.Instance) Node {
 		out.Cost = k.cost(&out, 0)
 	}
 	return out
-}
-
-// counted prints "1 pod" or "3 pods"; a plural that is no s behind the words is given.
-func counted(n int, noun string, plural ...string) string {
-	switch {
-	case n == 1:
-	case len(plural) > 0:
-		noun = plural[0]
-	default:
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }

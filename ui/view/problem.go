@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/internal/brief"
 )
 
 // Severity says how much a problem matters.
@@ -35,7 +36,7 @@ func (k *known) problems(c *Cluster) []Problem {
 	}
 	for i := range c.Waiting {
 		if w := &c.Waiting[i]; !w.Placed {
-			add(Failure, w.Name(), "%s without a place: %s", counted(w.Count, "pod"),
+			add(Failure, w.Name(), "%s without a place: %s", brief.Counted(w.Count, "pod"),
 				pointing(c, strings.TrimPrefix(w.Reason, "has no place: ")))
 		}
 	}
@@ -96,23 +97,15 @@ func (k *known) problemOf(n *Node, add func(Severity, string, string, ...any)) {
 	}
 	switch {
 	case n.Status == NotReady:
-		add(Warning, about, "the node is not ready%s", after(": ", n.Reason))
+		add(Warning, about, "the node is not ready%s", brief.After(": ", n.Reason))
 	case n.Status == Pending && strings.HasPrefix(n.Reason, "has no instance yet"):
 		add(Failure, about, "%s", n.Reason)
 	case n.Status == Joining && !n.Created.IsZero() && k.Snapshot.Now.Sub(n.Created) > drainTooLong:
 		add(Warning, about, "its instance has not joined the cluster for %s",
 			k.Snapshot.Now.Sub(n.Created).Round(time.Minute))
 	case n.Status == Draining && strings.Contains(n.Reason, " stays: "):
-		add(Warning, about, "the drain waits%s", after(": ", n.Reason))
+		add(Warning, about, "the drain waits%s", brief.After(": ", n.Reason))
 	}
-}
-
-// after is the text behind the words before it; nothing where there is no text.
-func after(before, text string) string {
-	if text == "" {
-		return ""
-	}
-	return before + text
 }
 
 // stuckBudgets are budgets that never allow an eviction.

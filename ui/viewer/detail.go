@@ -1,13 +1,13 @@
 package viewer
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/ui/status"
 	"github.com/daemok/daemok/ui/text"
 	"github.com/daemok/daemok/ui/view"
@@ -94,7 +94,7 @@ func writeUses(p *text.Printer, uses []view.Use) {
 }
 
 func writePods(p *text.Printer, pods []view.Pod) {
-	heading(p, "%s", counted(len(pods), "pod"))
+	heading(p, "%s", brief.Counted(len(pods), "pod"))
 	t := text.Table{Indent: 2, Columns: []text.Column{
 		{Title: "POD", Wraps: true}, {Title: "OF", Wraps: true}, {Title: "CPU", Right: true},
 		{Title: "MEMORY", Right: true}, {Title: "STATE", Wraps: true},
@@ -149,12 +149,4 @@ func writeLabels(p *text.Printer, all map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		p.Line(text.Of("  "+key+"="), text.Of(all[key]))
 	}
-}
-
-// counted prints "1 node", "3 nodes".
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }

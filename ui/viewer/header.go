@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/ui/text"
 	"github.com/daemok/daemok/ui/view"
 )
@@ -70,7 +71,7 @@ func (h heads) troubles() []string {
 // summary counts the nodes.
 func (h heads) summary() string {
 	t := &h.c.Totals
-	cells := []text.Cell{text.Say(text.Strong, "%s", counted(t.Nodes, "node"))}
+	cells := []text.Cell{text.Say(text.Strong, "%s", brief.Counted(t.Nodes, "node"))}
 	if h.o.Cluster != "" {
 		cells = append([]text.Cell{text.Say(text.Strong, "%s  ", h.o.Cluster)}, cells...)
 	}
@@ -95,7 +96,7 @@ func (h heads) summary() string {
 func (h heads) costs() string {
 	t := &h.c.Totals
 	if t.Unpriced == t.Nodes && t.Nodes > 0 {
-		return h.joined(text.Say(text.Warn, "the price of %s is not known", counted(t.Nodes, "node")))
+		return h.joined(text.Say(text.Warn, "the price of %s is not known", brief.Counted(t.Nodes, "node")))
 	}
 	cells := []text.Cell{
 		text.Say(text.Strong, "$%.3f/h", t.Cost.PerHour), text.Say(text.Plain, ", $%.0f a month", t.Cost.PerMonth()),
@@ -105,7 +106,7 @@ func (h heads) costs() string {
 	}
 	switch {
 	case t.Unpriced > 0:
-		cells = append(cells, text.Say(text.Warn, "; the price of %s is not known", counted(t.Unpriced, "node")))
+		cells = append(cells, text.Say(text.Warn, "; the price of %s is not known", brief.Counted(t.Unpriced, "node")))
 	case t.Cost.Listed:
 		cells = append(cells, text.Say(text.Faint, "; in part by list prices"))
 	}
@@ -166,7 +167,7 @@ func (h heads) use(u view.Use, name, width int) string {
 // pods counts the pods, and says which controller acts.
 func (h heads) pods() string {
 	t := &h.c.Totals
-	cells := []text.Cell{text.Of(counted(t.Pods, "pod") + " on nodes")}
+	cells := []text.Cell{text.Of(brief.Counted(t.Pods, "pod") + " on nodes")}
 	if t.Waiting > 0 {
 		cells = append(cells, text.Say(text.Warn, ", %d pending", t.Waiting))
 	}
@@ -195,6 +196,6 @@ func (h heads) wrong() string {
 		return h.joined(text.Say(text.Good, "nothing is wrong"))
 	}
 	worst := &list[0]
-	return h.joined(text.Say(problemTones[worst.Severity], "%s: ", counted(len(list), "problem")),
+	return h.joined(text.Say(problemTones[worst.Severity], "%s: ", brief.Counted(len(list), "problem")),
 		text.Of(aboutOf(worst)+": "+worst.Text))
 }

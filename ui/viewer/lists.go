@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/ui/status"
 	"github.com/daemok/daemok/ui/text"
 	"github.com/daemok/daemok/ui/view"
@@ -69,13 +70,13 @@ func (s *waiting) foot(row int, _ time.Time) []text.Cell {
 
 func (s *waiting) detail(p *text.Printer, row int, now time.Time) {
 	w := &s.c.Waiting[s.rows[row]]
-	p.Line(text.Say(text.Strong, "%s", w.Name()), text.Of(": "+counted(w.Count, "pod")+" without a node"))
+	p.Line(text.Say(text.Strong, "%s", w.Name()), text.Of(": "+brief.Counted(w.Count, "pod")+" without a node"))
 	f := newFacts()
 	f.add("what for", w.Reason)
 	f.add("requests", w.Requests)
 	f.add("since", moment(w.Since, now))
 	p.Table(f.Table)
-	heading(p, "%s", counted(w.Count, "pod"))
+	heading(p, "%s", brief.Counted(w.Count, "pod"))
 	for _, name := range w.Pods {
 		p.Line(text.Of("  " + w.Namespace + "/" + name))
 	}
@@ -276,7 +277,7 @@ func (s *pools) foot(row int, _ time.Time) []text.Cell {
 	if !p.Ready {
 		return append(out, text.Say(text.Bad, " may launch nothing: %s", p.Reason))
 	}
-	return append(out, text.Of(": "+counted(p.Nodes, "node")+", "+status.Dollars(p.Cost)))
+	return append(out, text.Of(": "+brief.Counted(p.Nodes, "node")+", "+status.Dollars(p.Cost)))
 }
 
 func (s *pools) detail(p *text.Printer, row int, now time.Time) {
@@ -292,7 +293,7 @@ func (s *pools) detail(p *text.Printer, row int, now time.Time) {
 	f.add("weight", fmt.Sprint(x.Weight))
 	p.Table(f.Table)
 	writeAbout(p, s.c, now, x.Name)
-	heading(p, "%s", counted(x.Nodes, "node"))
+	heading(p, "%s", brief.Counted(x.Nodes, "node"))
 	t := text.Table{Indent: 2, Columns: []text.Column{{}, {}, {}, {Right: true}, {Wraps: true}}}
 	for i := range s.c.Nodes {
 		if len(t.Rows) == nodesMost {
