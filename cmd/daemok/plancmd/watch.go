@@ -10,9 +10,6 @@ import (
 	"github.com/daemok/daemok/ui/text"
 )
 
-// clearScreen moves a terminal's cursor to its top left, and clears what is below.
-const clearScreen = "\x1b[H\x1b[2J\x1b[3J"
-
 // follow reads at intervals and prints the plan when it is another, until the command is interrupted. What cannot be
 // read is an error at first; later it is reported once, and read again.
 func (f *flags) follow(cmd *cobra.Command, in input) error {
@@ -46,16 +43,13 @@ func (f *flags) follow(cmd *cobra.Command, in input) error {
 
 // again prints a plan after others: on a cleared terminal, or below a line that says when it was made.
 func (f *flags) again(out io.Writer, a *answer, first bool) error {
-	if f.form.ForPeople() {
-		head := "--- " + a.Snapshot.Now.UTC().Format(time.RFC3339) + " ---\n"
-		switch {
-		case text.New(out).Terminal():
-			head = clearScreen + head
-		case !first:
-			head = "\n" + head
+	if p := text.New(out); f.form.ForPeople() {
+		if !first || p.Terminal() {
+			p.Again()
 		}
-		if _, err := io.WriteString(out, head); err != nil {
-			return err
+		p.Line(text.Say(text.Faint, "at %s", a.Snapshot.Now.UTC().Format(time.RFC3339)))
+		if p.Err() != nil {
+			return p.Err()
 		}
 	}
 	return f.form.Print(out, a.printed(f))
