@@ -154,7 +154,7 @@ func (p *Printer) Line(cells ...Cell) {
 // Again begins a screen anew: on a terminal in place of what is there, elsewhere behind a line of dashes.
 func (p *Printer) Again() {
 	if p.terminal {
-		p.write(ansi.EraseEntireDisplay + ansi.CursorHomePosition)
+		p.write(ansi.CursorHomePosition + ansi.EraseEntireScreen)
 		return
 	}
 	p.write(strings.Repeat("-", p.width) + "\n")

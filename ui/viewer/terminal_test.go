@@ -6,18 +6,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/tools/txtar"
 
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/test/terminal"
 	"github.com/daemok/daemok/ui/view"
 	"github.com/daemok/daemok/ui/viewer"
 )
@@ -87,22 +86,18 @@ func (p *piped) View() *view.Cluster {
 
 func (p *piped) Changed() <-chan struct{} { return p.changes }
 
-// terminal is a real one, which tmux draws.
-type terminal struct {
+// played is the viewer on a terminal, and the folder with its pipe.
+type played struct {
+	*terminal.Terminal
+
 	t      *testing.T
 	folder string
 }
 
-// newTerminal runs the viewer in a shell that says how it ended, and how it left the terminal.
-func newTerminal(t *testing.T, environment ...string) *terminal {
+// onTerminal runs the viewer in a shell that says how it ended, and how it left the terminal.
+func onTerminal(t *testing.T, environment ...string) *played {
 	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("there is no tmux: install it (Debian: tmux)")
-		}
-		t.Skip("there is no tmux: install it to see the viewer on a terminal")
-	}
-	term := &terminal{t, t.TempDir()}
+	folder := t.TempDir()
 	archive, err := txtar.ParseFile("testdata/nodes-with-bars.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -111,10 +106,10 @@ func newTerminal(t *testing.T, environment ...string) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(term.folder, "situation"), append(shop, archive.Files[0].Data...), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "situation"), append(shop, archive.Files[0].Data...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mkfifo(filepath.Join(term.folder, "pipe"), 0o600); err != nil {
+	if err := syscall.Mkfifo(filepath.Join(folder, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	program, err := os.Executable()
@@ -122,58 +117,12 @@ func newTerminal(t *testing.T, environment ...string) *terminal {
 		t.Fatal(err)
 	}
 	script := fmt.Sprintf("env %s %s=%s %s; echo ended $?; stty -a | grep -ow -e -echo -e echo -e -icanon -e icanon; exec cat",
-		strings.Join(environment, " "), playedIn, term.folder, program)
-	term.tmux("-f", os.DevNull, "new-session", "-d", "-x", "100", "-y", "24", script)
-	t.Cleanup(func() { term.tmux("kill-server") })
-	return term
-}
-
-// tmux runs a command of the server of this test.
-func (x *terminal) tmux(args ...string) string {
-	x.t.Helper()
-	args = append([]string{"-u", "-S", filepath.Join(x.folder, "tmux")}, args...)
-	cmd := exec.CommandContext(context.Background(), "tmux", args...) // the test's context has ended when it cleans up
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		x.t.Fatalf("tmux %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
-// press sends keys by tmux's names of them.
-func (x *terminal) press(keys ...string) { x.tmux(append([]string{"send-keys"}, keys...)...) }
-
-// longest is how long the terminal may take to show what it must, on a host that does much else.
-const longest = time.Minute
-
-// shows waits until the terminal shows all of these.
-func (x *terminal) shows(want ...string) string {
-	x.t.Helper()
-	screen := ""
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for end := time.Now().Add(longest); time.Now().Before(end); <-again.C {
-		screen = x.tmux("capture-pane", "-p")
-		if missing(screen, want) == "" {
-			return screen
-		}
-	}
-	x.t.Fatalf("the terminal does not show %q after %v:\n%s", missing(screen, want), longest, screen)
-	return ""
-}
-
-func missing(screen string, want []string) string {
-	for _, w := range want {
-		if !strings.Contains(screen, w) {
-			return w
-		}
-	}
-	return ""
+		strings.Join(environment, " "), playedIn, folder, program)
+	return &played{terminal.New(t, script), t, folder}
 }
 
 // isAsBefore checks a screen after the viewer: the shell's modes are on, and nothing of the viewer is left.
-func (x *terminal) isAsBefore(screen string) {
+func (x *played) isAsBefore(screen string) {
 	x.t.Helper()
 	for _, wrong := range []string{"-icanon", "-echo", "› "} {
 		if strings.Contains(screen, wrong) {
@@ -183,7 +132,7 @@ func (x *terminal) isAsBefore(screen string) {
 }
 
 // change writes to the viewer's pipe.
-func (x *terminal) change(trouble string) {
+func (x *played) change(trouble string) {
 	x.t.Helper()
 	pipe, err := os.OpenFile(filepath.Join(x.folder, "pipe"), os.O_WRONLY, 0)
 	if err != nil {
@@ -196,47 +145,47 @@ func (x *terminal) change(trouble string) {
 }
 
 func TestOnATerminalKeysAndChangesAndSizesAreFollowed(t *testing.T) {
-	x := newTerminal(t)
-	x.shows("prod  3 nodes: 2 ready, 1 draining", "[1 nodes 3]", "› n1", "q quit")
-	x.press("j", "Enter")
-	x.shows("n2 draining", "NodeClaim  n2-c", "esc back")
-	x.press("Escape")
-	x.shows("› n2", "enter details")
-	x.press("/", "m5")
-	x.shows("/m5", "› old")
-	x.press("Enter")
-	x.shows("1 of 3; esc shows all")
-	x.press("Escape")
-	x.shows("› n2", "enter details")
-	x.press("2")
-	x.shows("[2 pending 3]", "default/Deployment/report")
+	x := onTerminal(t)
+	x.Shows("prod  3 nodes: 2 ready, 1 draining", "[1 nodes 3]", "› n1", "q quit")
+	x.Press("j", "Enter")
+	x.Shows("n2 draining", "NodeClaim  n2-c", "esc back")
+	x.Press("Escape")
+	x.Shows("› n2", "enter details")
+	x.Press("/", "m5")
+	x.Shows("/m5", "› old")
+	x.Press("Enter")
+	x.Shows("1 of 3; esc shows all")
+	x.Press("Escape")
+	x.Shows("› n2", "enter details")
+	x.Press("2")
+	x.Shows("[2 pending 3]", "default/Deployment/report")
 	x.change("You may not list nodes.metrics.k8s.io.")
-	x.shows("You may not list nodes.metrics.k8s.io.", "[2 pending 3]")
-	x.tmux("resize-window", "-x", "40", "-y", "12")
-	x.shows("1 nod [2 pending 3] 3 pro", "q quit  ? help")
-	x.tmux("resize-window", "-x", "120", "-y", "30")
-	x.press("1")
-	x.shows("[1 nodes 3]", "OWNER")
-	x.press("q")
-	x.isAsBefore(x.shows("ended 0", "icanon"))
+	x.Shows("You may not list nodes.metrics.k8s.io.", "[2 pending 3]")
+	x.Resize(40, 12)
+	x.Shows("1 nod [2 pending 3] 3 pro", "q quit  ? help")
+	x.Resize(120, 30)
+	x.Press("1")
+	x.Shows("[1 nodes 3]", "OWNER")
+	x.Press("q")
+	x.isAsBefore(x.Shows("ended 0", "icanon"))
 }
 
 // However it ends, the shell has its terminal back.
 func TestTheTerminalIsAsBefore(t *testing.T) {
 	for name, tt := range map[string]struct {
-		end  func(x *terminal)
+		end  func(x *played)
 		want string
 	}{
-		"after Ctrl-C":  {func(x *terminal) { x.press("C-c") }, "ended 0"},
-		"after a panic": {func(x *terminal) { x.change("panic") }, "ended 1"},
+		"after Ctrl-C":  {func(x *played) { x.Press("C-c") }, "ended 0"},
+		"after a panic": {func(x *played) { x.change("panic") }, "ended 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := newTerminal(t)
-			x.shows("[1 nodes 3]")
+			x := onTerminal(t)
+			x.Shows("[1 nodes 3]")
 			tt.end(x)
-			x.shows(tt.want, "icanon")
-			x.press("typed again", "Enter")
-			x.isAsBefore(x.shows("typed again\ntyped again"))
+			x.Shows(tt.want, "icanon")
+			x.Press("typed again", "Enter")
+			x.isAsBefore(x.Shows("typed again\ntyped again"))
 		})
 	}
 }
@@ -244,14 +193,14 @@ func TestTheTerminalIsAsBefore(t *testing.T) {
 func TestColoursAreOfTheTerminalsSixteenOrNone(t *testing.T) {
 	const green, anyOther = "\x1b[32m", "\x1b[38;"
 	anyColour := regexp.MustCompile(`\x1b\[[0-9;]*\b(3[0-8]|4[0-8]|9[0-7]|10[0-7])\b[0-9;]*m`)
-	x := newTerminal(t)
-	x.shows("[1 nodes 3]")
-	if screen := x.tmux("capture-pane", "-p", "-e"); !strings.Contains(screen, green) || strings.Contains(screen, anyOther) {
+	x := onTerminal(t)
+	x.Shows("[1 nodes 3]")
+	if screen := x.Coloured(); !strings.Contains(screen, green) || strings.Contains(screen, anyOther) {
 		t.Errorf("want green and no colour beyond sixteen:\n%q", screen)
 	}
-	x = newTerminal(t, "NO_COLOR=1")
-	x.shows("[1 nodes 3]")
-	if screen := x.tmux("capture-pane", "-p", "-e"); anyColour.MatchString(screen) {
+	x = onTerminal(t, "NO_COLOR=1")
+	x.Shows("[1 nodes 3]")
+	if screen := x.Coloured(); anyColour.MatchString(screen) {
 		t.Errorf("want no colour:\n%q", screen)
 	}
 }
