@@ -189,8 +189,14 @@ func TestVolumesLeftBehindCount(t *testing.T) {
 	waiting := user.DeepCopy()
 	waiting.Spec.NodeName = ""
 	k.Seen(waiting)
+	if got := takes(); got != 25 {
+		t.Errorf("SC-189: while its user waits, or its binding has not been seen, the node takes %d, want 25", got)
+	}
+	elsewhere := user.DeepCopy()
+	elsewhere.Spec.NodeName = "m"
+	k.Seen(elsewhere)
 	if got := takes(); got != 24 {
-		t.Errorf("SC-189: while its user waits elsewhere the node takes %d, want 24", got)
+		t.Errorf("SC-189: while its user runs elsewhere the node takes %d, want 24", got)
 	}
 	k.Gone(&storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "csi-1"}, Spec: storagev1.VolumeAttachmentSpec{NodeName: "n"}})
 	if got := takes(); got != 25 {

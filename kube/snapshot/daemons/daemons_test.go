@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
@@ -21,6 +22,7 @@ type around struct{}
 
 func (around) Chosen(labels.Selector) (none []string)                          { return none }
 func (around) AddVolumes(*cluster.Shape, []podspec.VolumeUse)                  {}
+func (around) WaiterChanged(types.NamespacedName)                              {}
 func (around) SpreadByDefault() bool                                           { return false }
 func (around) Over(string, labels.Set) string                                  { return "" }
 func (around) ComesBack(_ owner.ID, now quantity.Resources) quantity.Resources { return now }

@@ -32,6 +32,7 @@ func (around) MadeFor(string) bool                                              
 func (around) Named(string, string) (none *cluster.PodDisruptionBudget)         { return none }
 func (around) Chosen(labels.Selector) (none []string)                           { return none }
 func (around) AddVolumes(*cluster.Shape, []podspec.VolumeUse)                   {}
+func (around) WaiterChanged(types.NamespacedName)                               {}
 func (around) SpreadByDefault() bool                                            { return false }
 func (around) Over(string, labels.Set) string                                   { return "" }
 func (around) Spread(r *podspec.Rules, _ string, _ map[string]string, _ owner.ID) podspec.Rules {

@@ -29,6 +29,7 @@ type namespaces interface {
 // volumes of pods ask something of nodes.
 type volumes interface {
 	AddVolumes(*cluster.Shape, []podspec.VolumeUse)
+	WaiterChanged(claim types.NamespacedName) // a pod without a node has come, gone, or found its node
 }
 
 // workloads give spread constraints to pods without any.
@@ -101,6 +102,9 @@ func (t *Table) become(e *Entry, next Entry, rules podspec.Rules) (*Entry, bool)
 	if e != nil && e.rules == next.rules && e.Owner == next.Owner && maps.Equal(e.Labels, next.Labels) &&
 		slices.EqualFunc(e.uses, next.uses, podspec.VolumeUse.Equal) {
 		t.rules.release(next.rules, &t.entries)
+		if e.Node != next.Node {
+			t.waiterChanged(e)
+		}
 		e.Node, e.own, e.Labels, e.uses = next.Node, next.own, next.Labels, next.uses // so that the object seen before can go
 		if e.shape != nil && !t.comesBack(e).Equal(e.shape.Requests) {
 			t.entries.stale[e] = struct{}{}
@@ -110,6 +114,7 @@ func (t *Table) become(e *Entry, next Entry, rules podspec.Rules) (*Entry, bool)
 	t.Forget(e)
 	next.pdbs = t.PDBs.Over(next.Namespace, next.Labels)
 	t.entries.add(&next)
+	t.waiterChanged(&next)
 	t.respread.follow(&next)
 	return &next, true
 }
@@ -120,9 +125,19 @@ func (t *Table) Forget(e *Entry) {
 		return
 	}
 	t.entries.remove(e)
+	t.waiterChanged(e)
 	t.respread.leave(e)
 	t.shapes.release(e.shape)
 	t.rules.release(e.rules, &t.entries)
+}
+
+func (t *Table) waiterChanged(e *Entry) {
+	if e.Node != "" {
+		return
+	}
+	for _, use := range e.uses {
+		t.Volumes.WaiterChanged(use.Claim)
+	}
 }
 
 // comesBack is what the pod asks for that comes in the place of an entry. One without a node is that pod.

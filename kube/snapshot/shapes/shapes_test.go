@@ -4,8 +4,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	metav1 "k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
@@ -18,6 +19,7 @@ type around struct{ changed int }
 
 func (*around) Chosen(labels.Selector) (none []string)                          { return none }
 func (*around) AddVolumes(*cluster.Shape, []podspec.VolumeUse)                  {}
+func (*around) WaiterChanged(types.NamespacedName)                              {}
 func (*around) SpreadByDefault() bool                                           { return false }
 func (*around) Over(string, labels.Set) string                                  { return "" }
 func (*around) ComesBack(_ owner.ID, now quantity.Resources) quantity.Resources { return now }

@@ -39,6 +39,7 @@ func (t *Table) AttachmentSeen(a *storagev1.VolumeAttachment) bool {
 		return false
 	}
 	on[a.Name] = attachment{driver: a.Spec.Attacher, volume: *a.Spec.Source.PersistentVolumeName}
+	t.attachedTo.put(*a.Spec.Source.PersistentVolumeName, a.Spec.NodeName)
 	t.nodes.Changed(a.Spec.NodeName)
 	return true
 }
@@ -46,6 +47,9 @@ func (t *Table) AttachmentSeen(a *storagev1.VolumeAttachment) bool {
 // AttachmentGone takes in that a volume was detached.
 func (t *Table) AttachmentGone(a *storagev1.VolumeAttachment) {
 	node := a.Spec.NodeName
+	if v := t.attachments[node][a.Name].volume; v != "" {
+		t.attachedTo.drop(v, node)
+	}
 	if delete(t.attachments[node], a.Name); len(t.attachments[node]) == 0 {
 		delete(t.attachments, node)
 	}
@@ -69,8 +73,10 @@ func (t *Table) Attachable(node string, expected []cluster.Attachable) []cluster
 	return podspec.Expect(out, registered, expected)
 }
 
-// leftBehind is how many volumes of a driver are attached to a node although
-// no pod on it uses them: the scheduler counts these too.
+// leftBehind is how many volumes of a driver are attached to a node although no pod on it uses them, and none that
+// waits: the scheduler counts these too. One of a pod that waits belongs to that pod: its binding to this node, which the
+// volume was attached for, may not have been seen yet, and the volume must not be counted twice then. Where the pod
+// waits for another node the volume is detached within seconds.
 func (t *Table) leftBehind(node, driver string) int64 {
 	left := int64(0)
 	for _, a := range t.attachments[node] {
@@ -81,11 +87,11 @@ func (t *Table) leftBehind(node, driver string) int64 {
 	return left
 }
 
-// used reports whether a pod on the node uses the volume.
+// used reports whether a pod on the node, or one that waits, uses the volume.
 func (t *Table) used(volume, node string) bool {
 	for claim := range t.bound[volume] {
 		for at := range t.users.NodesOf(claim) {
-			if at == node {
+			if at == node || at == "" {
 				return true
 			}
 		}

@@ -27,22 +27,22 @@ func sameClass(a, b *storagev1.StorageClass) bool {
 		a.Provisioner == b.Provisioner && reflect.DeepEqual(a.VolumeBindingMode, b.VolumeBindingMode)
 }
 
-// boundClaims lists the claims bound to each volume.
-type boundClaims map[string]map[types.NamespacedName]struct{}
+// index lists what belongs to each volume.
+type index[T comparable] map[string]map[T]struct{}
 
-func (b boundClaims) put(volume string, claim types.NamespacedName) {
+func (x index[T]) put(volume string, of T) {
 	if volume == "" {
 		return
 	}
-	if b[volume] == nil {
-		b[volume] = map[types.NamespacedName]struct{}{}
+	if x[volume] == nil {
+		x[volume] = map[T]struct{}{}
 	}
-	b[volume][claim] = struct{}{}
+	x[volume][of] = struct{}{}
 }
 
-func (b boundClaims) drop(volume string, claim types.NamespacedName) {
-	delete(b[volume], claim)
-	if len(b[volume]) == 0 {
-		delete(b, volume)
+func (x index[T]) drop(volume string, of T) {
+	delete(x[volume], of)
+	if len(x[volume]) == 0 {
+		delete(x, volume)
 	}
 }

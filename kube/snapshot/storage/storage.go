@@ -31,9 +31,10 @@ type Table struct {
 	nodes nodes
 
 	objects     podspec.Storage
-	bound       boundClaims
+	bound       index[types.NamespacedName] // claims by volume
 	csiNodes    map[string]*storagev1.CSINode
 	attachments map[string]map[string]attachment // by node and name
+	attachedTo  index[string]                    // nodes by volume
 }
 
 // attachment is a volume that is attached to a node, or is to be.
@@ -42,7 +43,7 @@ type attachment struct{ driver, volume string }
 // New returns an empty table.
 func New(users users, nodes nodes) *Table {
 	return &Table{
-		users: users, nodes: nodes, bound: boundClaims{},
+		users: users, nodes: nodes, bound: index[types.NamespacedName]{}, attachedTo: index[string]{},
 		objects: podspec.Storage{
 			Claims:  map[types.NamespacedName]*corev1.PersistentVolumeClaim{},
 			Volumes: map[string]*corev1.PersistentVolume{},
@@ -62,6 +63,16 @@ func isShared(users users, claim types.NamespacedName) bool {
 		}
 	}
 	return false
+}
+
+// WaiterChanged takes in that a pod without a node that uses the claim has come, gone, or found its node: where
+// the volume is attached, its place may count otherwise.
+func (t *Table) WaiterChanged(claim types.NamespacedName) {
+	if c := t.objects.Claims[claim]; c != nil {
+		for node := range t.attachedTo[c.Spec.VolumeName] {
+			t.nodes.Changed(node)
+		}
+	}
 }
 
 // AddVolumes adds to a shape what the volumes of a pod ask of its node.
@@ -101,6 +112,13 @@ func (t *Table) claimChanged(name types.NamespacedName, before, after *corev1.Pe
 	}
 	for node := range t.users.NodesOf(name) {
 		t.nodes.Changed(node) // the pod may use another volume now
+	}
+	for _, c := range []*corev1.PersistentVolumeClaim{before, after} {
+		if c != nil {
+			for node := range t.attachedTo[c.Spec.VolumeName] {
+				t.nodes.Changed(node)
+			}
+		}
 	}
 	return t.users.ClaimChanged(name)
 }
