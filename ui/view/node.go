@@ -178,7 +178,7 @@ func (n *Node) place(l constraint.Labels) {
 
 func (k *known) node(n *cluster.Node) Node {
 	out := Node{Name: n.Name, Claim: n.Claim, Instance: n.InstanceID, Owner: ownerOf(n.Pool, n.Labels),
-		Created: n.CreatedAt, Expires: n.ExpiresAt, Pods: []Pod{}}
+		Created: n.CreatedAt, Expires: n.ExpiresAt, Pods: make([]Pod, len(n.Pods))}
 	out.place(n.Labels)
 	var cost quantity.MicroUSDPerHour
 	if pool, has := k.Snapshot.Pool(n.Pool); has && n.Price != 0 {
@@ -188,7 +188,7 @@ func (k *known) node(n *cluster.Node) Node {
 	var requested quantity.Resources
 	for i := range n.Pods {
 		requested = requested.Add(n.Pods[i].Takes())
-		out.Pods = append(out.Pods, k.pod(&n.Pods[i]))
+		out.Pods[i] = k.pod(&n.Pods[i])
 	}
 	out.Use = uses(n.Allocatable, requested)
 	if used, has := k.Usage[n.Name]; has {
@@ -228,7 +228,7 @@ func because(s *record.Statement) string {
 }
 
 func uses(allocatable, requested quantity.Resources) []Use {
-	out := []Use{}
+	out := make([]Use, 0, 4+len(allocatable.Extended))
 	for _, name := range []string{quantity.NameCPU, quantity.NameMemory, quantity.NamePods, quantity.NameEphemeralStorage} {
 		if has, takes := allocatable.Get(name), requested.Get(name); has > 0 || takes > 0 {
 			out = append(out, Use{Resource: name, Requested: takes, Allocatable: has})

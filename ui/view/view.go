@@ -47,7 +47,7 @@ func Of(in Input) Cluster {
 	s := in.Snapshot
 	known := newKnown(&in)
 	c := Cluster{
-		At: s.Now, Revision: s.Revision, Controller: in.Controller, Pools: []Pool{}, Nodes: []Node{}, Events: eventsOf(in.Statements),
+		At: s.Now, Revision: s.Revision, Controller: in.Controller, Pools: []Pool{}, Nodes: make([]Node, 0, len(s.Nodes)+len(s.Instances)), Events: eventsOf(in.Statements),
 		Troubles: append([]string{}, in.Troubles...),
 	}
 	for i := range s.Nodes {
