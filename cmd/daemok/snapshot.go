@@ -5,8 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/daemok/daemok/cmd/daemok/files"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/access/output"
 )
 
@@ -27,7 +29,7 @@ func snapshotCommand(read inspect.Reader) *cobra.Command {
 			if redact {
 				s = scenario.Redact(s)
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), scenario.Print(s))
+			_, err = fmt.Fprint(cmd.OutOrStdout(), files.Stamp(scenario.Print(s), version.Get().Build()))
 			return err
 		},
 	}

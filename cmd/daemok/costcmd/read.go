@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,11 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cmd/daemok/files"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/ui/costs"
 )
@@ -93,21 +92,9 @@ func (c chosen) choose(in *costs.Input) error {
 
 // saved reads a file that daemok snapshot has written.
 func saved(stdin io.Reader, file string, groups [][]cost.Key, c chosen) (in costs.Input, err error) {
-	var data []byte
-	if file == "-" {
-		data, err = io.ReadAll(stdin)
-	} else {
-		data, err = os.ReadFile(file)
-	}
-	if err == nil && strings.TrimSpace(string(data)) == "" {
-		err = errors.New("it is empty: write one with `daemok snapshot`")
-	}
-	var s *cluster.Snapshot
-	if err == nil {
-		s, err = scenario.Parse(string(data))
-	}
+	s, err := files.Situation(stdin, file, version.Get().Build())
 	if err != nil {
-		return in, fmt.Errorf("read the snapshot %s: %w", file, err)
+		return in, err
 	}
 	if needsLabels(groups, c) {
 		in.Troubles = []string{"A snapshot has those labels of pods alone that rules of scheduling read: " +

@@ -21,9 +21,9 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/files"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/core/whatif"
 	"github.com/daemok/daemok/internal/brief"
+	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/access/output"
 )
 
@@ -286,16 +286,6 @@ func (in input) find(ctx context.Context) (inspect.Situation, error) {
 	if in.file == "" {
 		return in.read(ctx, in.at)
 	}
-	text, name, err := files.Read(in.stdin, in.file)
-	if err != nil {
-		return inspect.Situation{}, fmt.Errorf("read the situation: %w", err)
-	}
-	if strings.TrimSpace(text) == "" {
-		return inspect.Situation{}, fmt.Errorf("the situation in %s is empty: write one with `daemok snapshot`", name)
-	}
-	s, err := scenario.Parse(text)
-	if err != nil {
-		return inspect.Situation{}, fmt.Errorf("read the situation in %s: %w", name, err)
-	}
-	return inspect.Situation{Snapshot: s}, nil
+	s, err := files.Situation(in.stdin, in.file, version.Get().Build())
+	return inspect.Situation{Snapshot: s}, err
 }

@@ -13,7 +13,8 @@ const snapshotPage = `# Snapshot files
 
 ` + "`daemok snapshot`" + ` writes a [snapshot](../concepts/snapshot.md) as text, and ` + "`daemok plan --snapshot FILE`" + ` reads it. The stories of tests are in the same language.
 
-Each line is about one thing and begins with a noun. What belongs to it follows on separate lines, which are usually indented. ` + "`#`" + ` begins a comment. Values with
+Each line is about one thing and begins with a noun. What belongs to it follows on separate lines, which are usually indented. ` + "`#`" + ` begins a comment: the first line
+says which version wrote the file, and one at the end that it is whole. A newer version reads what older ones wrote. If a file has words that your version does not know, the error names both versions. Values with
 spaces or any of ` + "`\" = : , #`" + ` are quoted as in Go. Times are as in ` + "`2026-01-31T12:00:00Z`" + `, lengths of time as in ` + "`1m30s`" + `, prices are dollars an hour, and amounts
 are as Kubernetes writes them. What is left out is zero, empty or false, unless its row says something else.
 
