@@ -75,6 +75,21 @@ func Read(sources []Source, namespace string) (objects []Object, notes []string,
 	if err != nil {
 		return nil, nil, err
 	}
+	return r.all(sources)
+}
+
+// ReadNames is Read for objects that are to be deleted: of each, kind and name are read, and nothing else has to be
+// there or to be right.
+func ReadNames(sources []Source, namespace string) (objects []Object, notes []string, err error) {
+	r, err := newReader(namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.namesOnly = true
+	return r.all(sources)
+}
+
+func (r *reader) all(sources []Source) (objects []Object, notes []string, err error) {
 	var files []terraform.Source
 	for _, s := range sources {
 		if terraform.IsSource(s.Name) || s.Beside {
@@ -144,6 +159,7 @@ func (r *reader) resource(m terraform.Manifest) error {
 
 type reader struct {
 	namespace string
+	namesOnly bool
 	decoder   runtime.Decoder
 	schemas   map[string]*validate.SchemaValidator // by kind, of Daemok's own kinds
 	out       []Object
@@ -245,6 +261,12 @@ func (r *reader) decodes(data []byte) error {
 }
 
 func (r *reader) object(data []byte) (client.Object, error) {
+	if r.namesOnly {
+		var err error
+		if data, err = nameOf(data); err != nil {
+			return nil, err
+		}
+	}
 	decoded, _, err := r.decoder.Decode(data, nil, nil)
 	if err != nil {
 		return nil, err
@@ -253,10 +275,27 @@ func (r *reader) object(data []byte) (client.Object, error) {
 	if !ok {
 		return nil, errors.New("this kind stands for no object: give its items")
 	}
-	if schema := r.schemas[object.GetObjectKind().GroupVersionKind().String()]; schema != nil {
+	if schema := r.schemas[object.GetObjectKind().GroupVersionKind().String()]; schema != nil && !r.namesOnly {
 		return object, conforms(schema, data)
 	}
 	return object, nil
+}
+
+// nameOf is a manifest without all that does not name its object.
+func nameOf(data []byte) ([]byte, error) {
+	type named struct {
+		Name      string `json:"name,omitempty"`
+		Namespace string `json:"namespace,omitempty"`
+	}
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Metadata   named  `json:"metadata"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, err
+	}
+	return json.Marshal(head)
 }
 
 func (r *reader) take(place string, object client.Object) error {

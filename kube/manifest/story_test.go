@@ -48,11 +48,16 @@ func report(t *testing.T, files []txtar.File) string {
 			sources = append(sources, Source{Name: f.Name, Data: f.Data})
 		}
 	}
-	objects, notes, err := Read(sources, "default")
+	deleted := slices.ContainsFunc(files, func(f txtar.File) bool { return f.Name == "delete" })
+	read := Read
+	if deleted {
+		read = ReadNames
+	}
+	objects, notes, err := read(sources, "default")
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
-	outcome, after, err := carriedOut(objects, w, slices.ContainsFunc(files, func(f txtar.File) bool { return f.Name == "delete" }))
+	outcome, after, err := carriedOut(objects, w, deleted)
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}

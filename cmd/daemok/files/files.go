@@ -32,33 +32,50 @@ func Read(stdin io.Reader, file string) (text, name string, err error) {
 // Manifests reads the objects of files and folders as kubectl does, "-" for standard input. Objects that name no
 // namespace are of the given one. The notes say what was left out; an error names the file.
 func Manifests(stdin io.Reader, paths []string, namespace string) (objects []manifest.Object, notes []string, err error) {
+	sources, err := manifests(stdin, paths)
+	if err != nil || len(sources) == 0 {
+		return nil, nil, err
+	}
+	return manifest.Read(sources, namespace)
+}
+
+// Names is Manifests of objects to delete: their kinds and names are enough.
+func Names(stdin io.Reader, paths []string, namespace string) (objects []manifest.Object, notes []string, err error) {
+	sources, err := manifests(stdin, paths)
+	if err != nil || len(sources) == 0 {
+		return nil, nil, err
+	}
+	return manifest.ReadNames(sources, namespace)
+}
+
+func manifests(stdin io.Reader, paths []string) ([]manifest.Source, error) {
 	var sources []manifest.Source
 	var names []string
 	for _, path := range paths {
 		files, err := Of(path)
 		if err != nil {
-			return nil, nil, fmt.Errorf("read manifests: %w", err)
+			return nil, fmt.Errorf("read manifests: %w", err)
 		}
 		names = append(names, files...)
 		for _, file := range files {
 			text, name, err := Read(stdin, file)
 			if err != nil {
-				return nil, nil, fmt.Errorf("read manifests: %w", err)
+				return nil, fmt.Errorf("read manifests: %w", err)
 			}
 			sources = append(sources, manifest.Source{Name: name, Data: []byte(text)})
 		}
 	}
 	if len(sources) == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
 	beside, err := Beside(names)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read manifests: %w", err)
+		return nil, fmt.Errorf("read manifests: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(beside)) {
 		sources = append(sources, manifest.Source{Name: name, Data: beside[name], Beside: true})
 	}
-	return manifest.Read(sources, namespace)
+	return sources, nil
 }
 
 // Of are the files with manifests in a folder, by name; a file is itself.

@@ -241,7 +241,11 @@ func (in input) answer(ctx context.Context) (*answer, error) {
 		return nil, err
 	}
 	g := given{deletes: in.deletes}
-	if g.objects, g.notes, err = files.Manifests(in.stdin, in.manifests, namespace); err != nil {
+	read := files.Manifests
+	if in.deletes {
+		read = files.Names
+	}
+	if g.objects, g.notes, err = read(in.stdin, in.manifests, namespace); err != nil {
 		return nil, err
 	}
 	found, err := in.find(ctx)
