@@ -82,7 +82,10 @@ func (p *Plan) bounded() string {
 	if !ok {
 		return ""
 	}
-	out := fmt.Sprintf("new instances cost %s, at most %.1f %% above the least possible (%s)\n", p.LaunchCost(), 100*max(0, gap), p.Bound)
+	out := fmt.Sprintf("new instances cost %s, the least possible\n", p.LaunchCost())
+	if share := fmt.Sprintf("%.1f", 100*max(0, gap)); share != "0.0" {
+		out = fmt.Sprintf("new instances cost %s, at most %s %% above the least possible (%s)\n", p.LaunchCost(), share, p.Bound)
+	}
 	if len(p.Margins) == 0 {
 		return out
 	}

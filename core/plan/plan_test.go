@@ -125,14 +125,14 @@ func TestAccountSaysCostsInWords(t *testing.T) {
 	}{
 		"nothing bought":  {plan.Plan{Bound: 1, Fewer: &plan.Summary{Instances: 1}}, ""},
 		"nothing known":   {plan.Plan{Launches: launches}, ""},
-		"cost and bound":  {plan.Plan{Launches: launches, Bound: cost}, "new instances cost " + cost.String() + ", at most 0.0 % above the least possible (" + cost.String() + ")\n"},
+		"cost and bound":  {plan.Plan{Launches: launches, Bound: cost}, "new instances cost " + cost.String() + ", the least possible\n"},
 		"fewer instances": {plan.Plan{Launches: launches, Fewer: &plan.Summary{Instances: 1, Cost: cost + cost/4}}, "fewer instances: 1 instead of 2 for " + (cost + cost/4).String() + ", 25.0 % more\n"},
 		"fewer instances that pods may outgrow": {plan.Plan{Launches: launches, Fewer: &plan.Summary{Instances: 1, Cost: cost - cost/4},
 			Likely: &plan.Likely{Cost: cost, Relaxed: plan.Summary{Instances: 1, Cost: cost - cost/4}, RelaxedCost: 2 * cost}},
 			"with pods where kube-scheduler may put them: about " + cost.String() + "; 1 instance for " + (cost - cost/4).String() + " would come to about " + (2 * cost).String() +
 				"\nfewer instances: 1 instead of 2 for " + (cost - cost/4).String() + ", 25.0 % cheaper on paper, but likely to come to about " + (2 * cost).String() + "\n"},
 		"what binds where": {plan.Plan{Launches: launches, Bound: cost, Margins: []plan.Margin{{Resource: "cpu", Price: 30_000}, {Resource: "memory", Zone: "b", Price: 6_000}}},
-			"new instances cost " + cost.String() + ", at most 0.0 % above the least possible (" + cost.String() + ")\n" +
+			"new instances cost " + cost.String() + ", the least possible\n" +
 				"at the margin: a core $0.030000/h, a GiB of memory in b $0.006000/h\n"},
 	}
 	for name, tt := range tests {

@@ -29,6 +29,15 @@ func Counted(n int, noun string, plural ...string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
+// AboveLeast says how far a cost is above the least possible, of which the gap is a share: "11.1 % above the least
+// possible", and "at the least possible" where that is below a tenth of a per cent.
+func AboveLeast(gap float64) string {
+	if share := fmt.Sprintf("%.1f %%", 100*max(0, gap)); share != "0.0 %" {
+		return share + " above the least possible"
+	}
+	return "at the least possible"
+}
+
 // After is text with words before it, where there is any.
 func After(words, text string) string {
 	if text == "" {

@@ -47,9 +47,17 @@ func (in *Input) summary() page.Block {
 		{Text: monthlyChange(p.CostAfter-p.CostBefore) + " a month", Tone: toneOf(p.CostAfter - p.CostBefore)}}
 	b.Line(append(line, text.Of("."))...)
 	if gap, ok := p.Gap(); ok && len(p.Launches) > 0 {
-		b.Line(text.Say(text.Plain, "New instances cost at most %.1f %% above the least possible.", 100*max(0, gap)))
+		b.Line(text.Say(text.Plain, "New instances cost %s.", mostAbove(gap)))
 	}
 	return b
+}
+
+// mostAbove says how far a cost may be from the least possible, by the gap as a share of that.
+func mostAbove(gap float64) string {
+	if above := brief.AboveLeast(gap); above != brief.AboveLeast(0) {
+		return "at most " + above
+	}
+	return "the least possible"
 }
 
 // places says how many of the pods that wait get a place.
@@ -81,9 +89,18 @@ func (in *Input) applied() page.Block {
 	d := with.CostAfter - without.CostAfter
 	b.Below(text.Say(text.Plain, "  without them: %s, %s -> %s", in.Manifests.Without.Counts(),
 		hourly(without.CostBefore), hourly(without.CostAfter)))
-	if d == 0 {
+	lost := in.Lost()
+	if len(lost) > 0 {
+		verb := map[bool]string{true: "loses its place", false: "lose their place"}[len(lost) == 1]
+		b.Below(text.Say(text.Bad, "  %s %s: %s", brief.Counted(len(lost), "pod"), verb, few(lost, podsNamed)))
+	}
+	switch {
+	case d == 0:
 		b.Below(text.Of("  they do not change what the cluster costs"))
-	} else {
+	case d < 0 && len(lost) > 0:
+		b.Below(text.Of("  they change what the cluster costs by "+change(d)+"/h, "+monthlyChange(d)+" a month, "),
+			text.Say(text.Bad, "because pods without a place cost nothing"))
+	default:
 		b.Below(text.Of("  they change what the cluster costs by "),
 			text.Cell{Text: change(d) + "/h, " + monthlyChange(d) + " a month", Tone: toneOf(d)})
 	}

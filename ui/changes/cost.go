@@ -2,6 +2,7 @@ package changes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/daemok/daemok/core/plan"
@@ -55,19 +56,20 @@ func (in *Input) supposed() page.Block {
 	b.Table = table("QUESTION~", "NEW>", "$/H AFTER>", "CHANGE>", "GAP>", "ALL PODS FIT")
 	row := func(question string, p *plan.Plan, difference text.Cell) {
 		fit := text.Say(text.Good, "yes")
-		if n := p.PodsUnplaced(); n > 0 {
+		if n := len(withoutPlace(p)); n > 0 {
 			fit = text.Say(text.Bad, "no: %d left", n)
 		}
-		b.Table.Add(text.Of(question), number(len(p.Launches)), text.Of(dollars(p.CostAfter)), difference,
+		b.Table.Add(text.Of(question), number(len(launches(p))), text.Of(dollars(p.CostAfter)), difference,
 			text.Of(gapWords(p)), fit)
 	}
 	row("as it is", &in.Plan, text.Of("-"))
 	for i := range in.Others {
 		x := &in.Others[i]
 		d := x.Plan.CostAfter - in.Plan.CostAfter
-		difference := text.Cell{Text: differenceWords(d, in.Plan.LaunchCost()), Tone: toneOf(d)}
+		difference := text.Cell{Text: differenceWords(d, in.Plan.CostAfter), Tone: toneOf(d)}
 		row(strings.ReplaceAll(x.Question, ",", ", "), &x.Plan, difference)
 	}
+	b.Below(text.Say(text.Faint, "  change: of what the cluster costs after the plan as it is"))
 	b.Below(text.Say(text.Plain, "  as it is: %s", launchedWords(&in.Plan)))
 	for i := range in.Others {
 		x := &in.Others[i]
@@ -79,9 +81,18 @@ func (in *Input) supposed() page.Block {
 	return b
 }
 
-// differenceWords states a difference, and in per cent of what new instances cost as it is.
+// launches are all instances that a plan launches: for pods that wait, and in place of nodes.
+func launches(p *plan.Plan) []plan.Launch {
+	out := slices.Clone(p.Launches)
+	for i := range p.Moves {
+		out = append(out, p.Moves[i].Launches...)
+	}
+	return out
+}
+
+// differenceWords states a difference, and which share of the whole it is.
 func differenceWords(d, of quantity.MicroUSDPerHour) string {
-	if of == 0 {
+	if of <= 0 {
 		return change(d)
 	}
 	return fmt.Sprintf("%s (%+.1f %%)", change(d), 100*float64(d)/float64(of))
@@ -98,8 +109,8 @@ func gapWords(p *plan.Plan) string {
 // launchedWords counts launches by what is chosen, the most first.
 func launchedWords(p *plan.Plan) string {
 	var words []string
-	for i := range p.Launches {
-		words = append(words, string(p.Launches[i].Choice.Option)+" "+p.Launches[i].Choice.Kind)
+	for _, l := range launches(p) {
+		words = append(words, string(l.Choice.Option)+" "+l.Choice.Kind)
 	}
 	groups := byCount(grouped(words, func(w string) string { return w }))
 	if len(groups) == 0 {

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -81,6 +82,45 @@ func (s *Situation) Counts() Counts {
 		}
 	}
 	return c
+}
+
+// WithoutPlace are the names of pods that the plan finds no place for, not only for now.
+func (s *Situation) WithoutPlace() []string { return withoutPlace(&s.Plan) }
+
+func withoutPlace(p *plan.Plan) (out []string) {
+	for i := range p.Unplaced {
+		if u := &p.Unplaced[i]; !u.Declined() && !u.Early {
+			out = append(out, podNames(u.Pods)...)
+		}
+	}
+	return out
+}
+
+// pods are the names of all pods, those that wait too.
+func (s *Situation) pods() map[string]bool {
+	out := map[string]bool{}
+	add := func(pods []cluster.Pod) {
+		for _, name := range podNames(pods) {
+			out[name] = true
+		}
+	}
+	add(s.Snapshot.Waiting)
+	for i := range s.Snapshot.Nodes {
+		add(s.Snapshot.Nodes[i].Pods)
+	}
+	return out
+}
+
+// Lost are the names of pods that have a place without the manifests, and none with them.
+func (in *Input) Lost() []string {
+	if in.Manifests == nil {
+		return nil
+	}
+	before := in.Manifests.Without.pods()
+	for _, name := range in.Manifests.Without.WithoutPlace() {
+		delete(before, name)
+	}
+	return slices.DeleteFunc(in.WithoutPlace(), func(name string) bool { return !before[name] })
 }
 
 // Nothing reports whether the plan does nothing.

@@ -146,8 +146,8 @@ func (s *screen) nodes() {
 		s.Line(text.Say(text.Faint, "  some of it by list prices"))
 	}
 	if t.Gap != nil {
-		s.Line(text.Say(text.Plain, "  nodes of pools cost %s, %.1f %% above the least possible ($%.3f/h)",
-			Dollars(t.PoolCost), 100*max(0, *t.Gap), t.Bound))
+		s.Line(text.Say(text.Plain, "  nodes of pools cost %s, %s ($%.3f/h)",
+			Dollars(t.PoolCost), brief.AboveLeast(*t.Gap), t.Bound))
 	}
 	table := text.Table{Indent: 2, Columns: []text.Column{{}, {Right: true}, {}, {Right: true}, {}}}
 	for _, u := range t.Use {

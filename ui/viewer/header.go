@@ -102,7 +102,7 @@ func (h heads) costs() string {
 		text.Say(text.Strong, "$%.3f/h", t.Cost.PerHour), text.Say(text.Plain, ", $%.0f a month", t.Cost.PerMonth()),
 	}
 	if t.Gap != nil {
-		cells = append(cells, text.Say(text.Plain, "; pools %.1f %% above the least possible", 100*max(0, *t.Gap)))
+		cells = append(cells, text.Of("; pools "+brief.AboveLeast(*t.Gap)))
 	}
 	switch {
 	case t.Unpriced > 0:

@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/internal/nearest"
+	"github.com/daemok/daemok/ui/changes"
 )
 
 // conditions are those of --fail-on.
@@ -168,7 +169,11 @@ func (c condition) holds(a *answer) (is string, holds bool) {
 		case noun == "launch" && n != 1:
 			return fmt.Sprintf("%d launches", n), float64(n) > c.limit
 		}
-		return brief.Counted(n, noun), float64(n) > c.limit
+		is = brief.Counted(n, noun)
+		if a.Manifests != nil && c.count != "failing" {
+			is += " because of the manifests"
+		}
+		return is, float64(n) > c.limit
 	}
 	before, after := a.Plan.CostBefore, a.Plan.CostAfter
 	if a.Manifests != nil {
@@ -193,29 +198,66 @@ func share(before, after quantity.MicroUSDPerHour) string {
 	return fmt.Sprintf(" (%+.1f %%)", 100*float64(after-before)/float64(before))
 }
 
+// countOf is how much there is of something in the plan; with manifests, how much of that is because of them.
 func countOf(a *answer, measure string) int {
-	c := a.Counts()
 	switch measure {
-	case "unplaced":
-		return c.Unplaced
-	case "launched":
-		return c.Launched + c.Replacements
-	case "terminated":
-		return c.Terminated
-	case "replaced":
-		return c.Replaced
-	case "removed":
-		return c.Terminated + c.Replaced
-	case "moved":
-		return c.Moved
 	case "failing":
 		return len(a.Failing)
+	case "launched":
+		return launchedIn(&a.Situation) - launchedWithout(a)
 	}
-	n := 0
-	for i := range a.Snapshot.Nodes {
-		if a.Snapshot.Nodes[i].Drifted != "" {
-			n++
+	with := namesOf(&a.Situation, measure)
+	if a.Manifests != nil {
+		for name := range namesOf(&a.Manifests.Without, measure) {
+			delete(with, name)
 		}
 	}
-	return n
+	return len(with)
+}
+
+func launchedIn(s *changes.Situation) int {
+	c := s.Counts()
+	return c.Launched + c.Replacements
+}
+
+// launchedWithout is how many instances are launched without the manifests; 0 where there are none.
+func launchedWithout(a *answer) int {
+	if a.Manifests == nil {
+		return 0
+	}
+	return launchedIn(&a.Manifests.Without)
+}
+
+// namesOf are the nodes or pods that something happens to.
+func namesOf(s *changes.Situation, measure string) map[string]bool {
+	out := map[string]bool{}
+	switch measure {
+	case "unplaced":
+		for _, name := range s.WithoutPlace() {
+			out[name] = true
+		}
+		return out
+	case "drifted":
+		for i := range s.Snapshot.Nodes {
+			if n := &s.Snapshot.Nodes[i]; n.Drifted != "" {
+				out[n.Name] = true
+			}
+		}
+		return out
+	}
+	for i := range s.Plan.Moves {
+		m := &s.Plan.Moves[i]
+		replaced := len(m.Launches) > 0
+		for j := range m.Removals {
+			switch {
+			case measure == "moved":
+				for _, p := range m.Removals[j].Pods {
+					out[p.Namespace+"/"+p.Name] = true
+				}
+			case measure == "removed", replaced == (measure == "replaced"):
+				out[m.Removals[j].Node] = true
+			}
+		}
+	}
+	return out
 }

@@ -101,3 +101,30 @@ func TestAPlanForWhatIsDeleted(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// With manifests, conditions are about what these change: what happens without them fails no change. Without any change
+// one pod has no place, two instances are launched, and an empty node goes.
+func TestAPlanFailsOnWhatManifestsCause(t *testing.T) {
+	const more, web, pool = "-f testdata/change/more.yaml ", "-f testdata/change/web.yaml --delete ", "-f testdata/change/pool.yaml --delete "
+	for words, want := range map[string]string{
+		"--fail-on unplaced,removed":         "--fail-on: unplaced: 1 pod; removed: 1 node",
+		"--fail-on launched>1":               "launched>1: 2 instances",
+		more + "--fail-on removed,launched":  "",
+		more + "--fail-on unplaced":          "--fail-on: unplaced: 1 pod because of the manifests",
+		more + "--fail-on unplaced>1":        "",
+		more + "--fail-on cost>+$0.001/h":    "",
+		more + "--fail-on cost>$0.1/h":       "cost>$0.1/h: $0.288/h -> $0.288/h",
+		web + "--fail-on unplaced,launched":  "",
+		web + "--fail-on removed>1,moved":    "",
+		pool + "--fail-on unplaced,drifted":  "unplaced: 2 pods because of the manifests; drifted: 2 nodes because of the manifests",
+		pool + "--fail-on removed,launched":  "",
+		pool + "--fail-on cost>+0%,failing":  "",
+		pool + "--fail-on replaced,unplaced": "unplaced: 2 pods",
+	} {
+		_, err := run(t, append([]string{"plan", "--snapshot", "testdata/change/situation.txt"}, strings.Fields(words)...)...)
+		switch {
+		case want == "" && err != nil, want != "" && (code(err) != FailedOn || !strings.Contains(err.Error(), want)):
+			t.Errorf("daemok plan %s ends with %v; want %q", words, err, want)
+		}
+	}
+}

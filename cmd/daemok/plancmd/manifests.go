@@ -7,7 +7,6 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/ui/changes"
@@ -100,6 +99,7 @@ type additionJSON struct {
 	Drift      []driftJSON `json:"drift"` // that the manifests cause
 	Without    outcomeJSON `json:"without"`
 	Difference float64     `json:"difference"` // of costAfter; positive: more expensive with the manifests
+	Lost       []string    `json:"lost"`       // pods with a place without the manifests, and none with them
 }
 
 type driftJSON struct {
@@ -109,7 +109,8 @@ type driftJSON struct {
 	Nodes  []string `json:"nodes"`
 }
 
-func additionView(with *plan.Plan, m *changes.Manifests) *additionJSON {
+func additionView(in *changes.Input) *additionJSON {
+	m := in.Manifests
 	if m == nil {
 		return nil
 	}
@@ -117,6 +118,6 @@ func additionView(with *plan.Plan, m *changes.Manifests) *additionJSON {
 	return &additionJSON{
 		each(m.Changes, same), each(m.Notes, same),
 		each(m.Drifts, func(d changes.Drift) driftJSON { return driftJSON(d) }),
-		outcomeView(&m.Without.Plan), dollars(with.CostAfter - m.Without.Plan.CostAfter),
+		outcomeView(&m.Without.Plan), dollars(in.Plan.CostAfter - m.Without.Plan.CostAfter), each(in.Lost(), same),
 	}
 }

@@ -114,6 +114,27 @@ func TestManifestsThatAreNotThere(t *testing.T) {
 	}
 }
 
+// A change that leaves pods without a place saves nothing, and says so.
+func TestPodsThatLoseTheirPlaceAreNoSaving(t *testing.T) {
+	args := []string{"plan", "--snapshot", "testdata/change/situation.txt", "-f", "testdata/change/pool.yaml", "--delete"}
+	out, err := run(t, args...)
+	want := `  without them: +2 launched, -1 terminated, $0.192/h -> $0.288/h
+  2 pods lose their place: shop/new-1, shop/new-2
+  they change what the cluster costs by -$0.192/h, -$140 a month, because pods
+    without a place cost nothing
+`
+	if err != nil || !strings.Contains(out, want) {
+		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
+	}
+	if trouble, _, _ := strings.Cut(out, "\nPlan: "); !strings.Contains(trouble, "! 2 pods have no place: shop/new-1, shop/new-2") {
+		t.Errorf("the bad news does not come first:\n%s", out)
+	}
+	out, err = run(t, append(args, "-o", "jsonpath={.manifests.lost}")...)
+	if err != nil || out != `["shop/new-1","shop/new-2"]` {
+		t.Errorf("lost: %v, %s", err, out)
+	}
+}
+
 // An empty node would go; what a manifest says keeps it, and the plan reports why.
 func TestManifestsThatKeepNodes(t *testing.T) {
 	situation := filepath.Join(t.TempDir(), "situation.txt")

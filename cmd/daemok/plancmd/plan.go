@@ -100,9 +100,10 @@ reserved or any), zone, arch (a value or any) and machine-cost.
 --fail-on exits with 3 where one of its conditions holds, separated by commas. A count is
 unplaced, launched, terminated, replaced, removed (terminated or replaced), moved (pods),
 drifted or failing (launches), alone or with a limit: removed>5. cost>+10% and cost>+$5/h
-limit by how much the cost rises by the plan, or by the manifests of -f; cost>$900/month
-limits what it is then. With --detailed-exitcode the code is 2 where the plan would change
-something and no condition holds.
+limit by how much the cost rises by the plan; cost>$900/month limits what it is then. With -f
+conditions are about what the manifests change: pods, nodes, launches and dollars that the
+plan without them has not. Only failing, and what the cost is then, are as without -f. With
+--detailed-exitcode the code is 2 where the plan would change something and no condition holds.
 
 --upgrade reports what an upgrade of the controller to the release of this command would
 change for new nodes. For each class it compares the launch templates and user data of
