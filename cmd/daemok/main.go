@@ -74,7 +74,7 @@ func root() *cobra.Command {
 	}{
 		{"look", "See what Daemok does and would do, and why:", []*cobra.Command{
 			statuscmd.Command(inspect.Look, inspect.Follow), viewcmd.Command(inspect.Look, inspect.Follow),
-			webcmd.Command(inspect.Follow, inspect.Connect),
+			webcmd.Command(inspect.Follow, inspect.Connect, plancmd.Page),
 			plancmd.New(plancmd.Cluster{Read: inspect.Read, Open: inspect.Connect, Version: serverVersion}),
 			explaincmd.Command(inspect.Connect, inspect.Account), costcmd.Command(inspect.See),
 			snapshotCommand(inspect.Read), shadow.Command(inspect.Connect)}},

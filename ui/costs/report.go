@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -83,6 +84,7 @@ type Idle struct {
 	Cost     Dollars    `json:"cost"`
 	Nodes    int        `json:"nodes"`
 	Most     []Held     `json:"most,omitempty"` // the nodes that most of it is on
+	Meaning  string     `json:"meaning"`
 	WhatToDo string     `json:"whatToDo"`
 }
 
@@ -193,10 +195,23 @@ func idle(a *cost.Allocation) []Idle {
 		most := held[cause]
 		slices.SortStableFunc(most, func(a, b Held) int { return cmp.Compare(b.Cost, a.Cost) })
 		named := most[:min(len(most), heldMost)]
-		out = append(out, Idle{cause, dollars(sums[cause]), len(most), named, whatToDo[cause]})
+		out = append(out, Idle{cause, dollars(sums[cause]), len(most), named, meaning[cause], whatToDo[cause]})
 	}
 	slices.SortStableFunc(out, func(a, b Idle) int { return cmp.Compare(b.Cost, a.Cost) })
 	return out
+}
+
+// meaning is what each cause is, for people.
+var meaning = map[cost.Cause]string{
+	Daemons:            "requests of DaemonSets and static pods",
+	cost.Headroom:      "room of launches under way",
+	cost.Leaving:       "nodes that are being drained or terminated",
+	cost.Unmanaged:     "nodes of no NodePool",
+	cost.DoNotDisrupt:  "nodes held by an annotation",
+	cost.PDB:           "nodes held by a PodDisruptionBudget",
+	cost.Work:          "nodes held by pods that would not come back",
+	cost.Policy:        "nodes held by their NodePool",
+	cost.Fragmentation: "free room in pieces",
 }
 
 // whatToDo is the way out for each cause.
@@ -234,3 +249,32 @@ func (r *Report) over(a *cost.Allocation, usage map[cost.PodID]cost.Used) {
 func cores(c quantity.MilliCPU) string { return fmt.Sprintf("%.2f", float64(c)/1000) }
 
 func gib(b quantity.Bytes) string { return fmt.Sprintf("%.2fGi", float64(b)/float64(quantity.GiB)) }
+
+// prices are list prices in dollars an hour by instance type, zone and capacity type.
+type prices interface {
+	Price(instanceType, zone, capacityType string) (dollars float64, ok bool)
+}
+
+// Listed are the list prices of nodes and instances that the snapshot has no price of, by their names and claims.
+func Listed(s *cluster.Snapshot, by prices) map[string]quantity.MicroUSDPerHour {
+	out := map[string]quantity.MicroUSDPerHour{}
+	add := func(name string, of map[string]string) {
+		option := of[cluster.LabelCapacityType]
+		if option == "" && of["eks.amazonaws.com/capacityType"] == "SPOT" {
+			option = string(cluster.Spot)
+		}
+		dollars, known := by.Price(of[cluster.LabelInstanceType], of[cluster.LabelZone], option)
+		if known {
+			out[name] = quantity.USDPerHour(dollars)
+		}
+	}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Price == 0 {
+			add(n.Name, n.Labels.Map())
+		}
+	}
+	for i := range s.Instances {
+		add(s.Instances[i].Claim, s.Instances[i].Labels.Map())
+	}
+	return out
+}

@@ -155,19 +155,6 @@ func value(r *Row, by, v string) text.Cell {
 	return text.Say(text.Faint, "(none)")
 }
 
-// meaning is what each cause is, for people.
-var meaning = map[cost.Cause]string{
-	Daemons:            "requests of DaemonSets and static pods",
-	cost.Headroom:      "room of launches under way",
-	cost.Leaving:       "nodes that are being drained or terminated",
-	cost.Unmanaged:     "nodes of no NodePool",
-	cost.DoNotDisrupt:  "nodes held by an annotation",
-	cost.PDB:           "nodes held by a PodDisruptionBudget",
-	cost.Work:          "nodes held by pods that would not come back",
-	cost.Policy:        "nodes held by their NodePool",
-	cost.Fragmentation: "free room in pieces",
-}
-
 func (s *screen) idle() {
 	if len(s.r.Idle) == 0 {
 		return
@@ -182,7 +169,7 @@ func (s *screen) idle() {
 	}}
 	for _, x := range s.r.Idle {
 		t.Add(text.Of(string(x.Cause)), text.Of(fmt.Sprintf("%.3f", x.Cost)), text.Of(share(x.Cost, s.r.Cost)),
-			text.Of(fmt.Sprint(x.Nodes)), text.Of(meaning[x.Cause]))
+			text.Of(fmt.Sprint(x.Nodes)), text.Of(x.Meaning))
 	}
 	s.Table(t)
 	shown := s.r.Idle

@@ -87,10 +87,13 @@ var classes = map[text.Tone]string{
 	text.Strong: "strong", text.Good: "good", text.Warn: "warn", text.Bad: "bad", text.Faint: "faint",
 }
 
+// Class is the name that style sheets have for a tone; empty: for plain text.
+func Class(tone text.Tone) string { return classes[tone] }
+
 // HTML writes the page as a file of its own. Its details can be unfolded, and are printed on paper.
 func (p *Page) HTML(out io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"class":  func(tone text.Tone) string { return classes[tone] },
+		"class":  Class,
 		"clean":  text.Clean,
 		"indent": func(line []text.Cell) bool { return len(line) > 0 && strings.HasPrefix(line[0].Text, " ") },
 		"right":  func(b Block, column int) bool { return b.Table.Columns[column].Right },

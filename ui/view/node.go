@@ -134,6 +134,8 @@ type Pod struct {
 	Daemon    bool   `json:"daemon,omitempty"`
 	State     string `json:"state,omitempty"` // ending, starting, not ready; empty: it runs
 	Keeps     string `json:"keeps,omitempty"` // why it keeps its node; empty: it does not
+
+	Started time.Time `json:"-"` // when its node took it in; zero: it has not yet
 }
 
 // ofOthers are labels of nodes that other autoscalers or AWS make, and what these call what made them.
@@ -243,7 +245,7 @@ func uses(allocatable, requested quantity.Resources) []Use {
 func (k *known) pod(p *cluster.Pod) Pod {
 	takes := p.Takes()
 	out := Pod{Namespace: p.Namespace, Name: p.Name, Owner: p.Owner, CPU: int64(takes.CPU),
-		Memory: int64(takes.Memory), Daemon: p.Daemon}
+		Memory: int64(takes.Memory), Daemon: p.Daemon, Started: p.StartedAt}
 	switch {
 	case p.Ending:
 		out.State = "ending"

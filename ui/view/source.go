@@ -15,3 +15,9 @@ type Explainer interface {
 	// Explain makes the card of a pod, node, NodeClaim or pool, as Explain does. An error may wrap ErrUnknown.
 	Explain(o record.Object) (Card, error)
 }
+
+// Inputs says what a Source shows is made from.
+type Inputs interface {
+	// Input is what the newest view is made from; nil: there is none yet. It must not be written.
+	Input() *Input
+}

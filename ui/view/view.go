@@ -40,6 +40,7 @@ type Cluster struct {
 	Waiting    []Waiting   `json:"waiting"`  // most pods first
 	Events     []Event     `json:"events"`   // what was decided and done lately, the newest first
 	Troubles   []string    `json:"troubles"` // what could not be read, and the way out
+	Came       []Came      `json:"-"`        // the pods of Waiting, each
 }
 
 // Of is the view of what is known.
@@ -56,7 +57,7 @@ func Of(in Input) Cluster {
 	for i := range s.Instances {
 		c.Nodes = append(c.Nodes, known.instance(&s.Instances[i]))
 	}
-	c.Waiting = known.waiting()
+	c.Waiting, c.Came = known.waiting(), cameOf(s)
 	for i := range s.Pools {
 		c.Pools = append(c.Pools, known.pool(&s.Pools[i], c.Nodes))
 	}

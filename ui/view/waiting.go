@@ -21,6 +21,21 @@ type Waiting struct {
 	Reason    string    `json:"reason"` // where they are to run, or why they have no place
 }
 
+// Came is a pod that needs a place.
+type Came struct {
+	Namespace, Name string
+	At              time.Time // when it was created
+}
+
+func cameOf(s *cluster.Snapshot) []Came {
+	out := make([]Came, len(s.Waiting))
+	for i := range s.Waiting {
+		p := &s.Waiting[i]
+		out[i] = Came{p.Namespace, p.Name, p.CreatedAt}
+	}
+	return out
+}
+
 // podsNamed is how many pods a row names.
 const podsNamed = 20
 

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/daemok/daemok/ui/view"
 )
@@ -47,12 +46,9 @@ func (f *feed) publish(c *view.Cluster) {
 	}
 }
 
-// point adds to the history.
-func (f *feed) point(now time.Time) {
-	if c := f.newest(); c != nil {
-		p := pointOf(c, now)
-		f.advance(c, &message{At: c.At, Points: []Point{p}}, &p)
-	}
+// point adds to the history, while a state is the newest.
+func (f *feed) point(c *view.Cluster, p Point) {
+	f.advance(c, &message{At: c.At, Points: []Point{p}}, &p)
 }
 
 // newest is the newest state; nil: none is known yet.

@@ -22,6 +22,10 @@ type Point struct {
 	Nodes   int     `json:"nodes"`
 	Waiting int     `json:"waiting"` // pods
 	Longest float64 `json:"longest"` // seconds that the pod that waits longest has waited
+
+	Placed int     `json:"placed,omitempty"` // pods that needed a node and got one within waitsFor
+	Half   float64 `json:"half,omitempty"`   // seconds from creation that half of those waited at most
+	Most   float64 `json:"most,omitempty"`   // and 95 of 100
 }
 
 // pointOf is the point of a state at a moment.

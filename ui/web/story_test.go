@@ -220,11 +220,11 @@ func TestMoreBrowsersThanAreAllowedAreTurnedAway(t *testing.T) {
 	}
 }
 
-// page is a state as a browser puts it together.
-type page map[string]*view.Node
+// shown is a state as a browser puts it together.
+type shown map[string]*view.Node
 
 // take does what cluster.js does.
-func (p page) take(t *testing.T, m message) {
+func (p shown) take(t *testing.T, m message) {
 	t.Helper()
 	var got message
 	data, err := json.Marshal(m)
@@ -269,7 +269,7 @@ func (p page) take(t *testing.T, m message) {
 }
 
 // sum prints a state so that it can be compared.
-func (p page) sum() string {
+func (p shown) sum() string {
 	out := map[string]any{}
 	for id, n := range p {
 		pods := map[string]view.Pod{}
@@ -288,7 +288,7 @@ func TestWhatChangedAddsUpToTheState(t *testing.T) {
 	at := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
 	c := example.New(at, 20, 6)
 	last := c.View()
-	follows := page{}
+	follows := shown{}
 	follows.take(t, whole(last, nil))
 	for i := range 200 {
 		at = at.Add(time.Second)
@@ -303,7 +303,7 @@ func TestWhatChangedAddsUpToTheState(t *testing.T) {
 		now := c.View()
 		follows.take(t, between(last, now, nil))
 		last = now
-		fresh := page{}
+		fresh := shown{}
 		fresh.take(t, whole(now, nil))
 		if got, want := follows.sum(), fresh.sum(); got != want {
 			t.Fatalf("after change %d:\ngot  %s\nwant %s", i, got, want)

@@ -9,10 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	metrics "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws"
@@ -20,9 +18,9 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/cost"
-	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/pages"
+	"github.com/daemok/daemok/kube/usage"
 	"github.com/daemok/daemok/ui/costs"
 )
 
@@ -107,7 +105,7 @@ func saved(stdin io.Reader, file string, groups [][]cost.Key, c chosen) (in cost
 // fill computes the costs of a snapshot.
 func fill(in *costs.Input, s *cluster.Snapshot, region string, c chosen) error {
 	in.At = s.Now
-	in.Allocation = cost.Allocate(cost.Input{Snapshot: s, Listed: listed(s, region)})
+	in.Allocation = cost.Allocate(cost.Input{Snapshot: s, Listed: costs.Listed(s, aws.ListPrices{Region: region})})
 	return c.choose(in)
 }
 
@@ -122,7 +120,7 @@ func (f *flags) live(ctx context.Context, see See, groups [][]cost.Key, c chosen
 			return in, err
 		}
 	}
-	if in.Usage, in.NoUsage, err = usageOf(ctx, seen.Live, c.namespace); err != nil {
+	if in.Usage, in.NoUsage, err = usage.Pods(ctx, seen.Live, c.namespace); err != nil {
 		return in, err
 	}
 	if err := fill(&in, seen.Snapshot, f.at.Region, c); err != nil {
@@ -158,54 +156,4 @@ func labelsOf(ctx context.Context, seen *inspect.Seen, namespace string) (cost.L
 		return nil, nil
 	}
 	return out, err
-}
-
-// usageOf is what metrics-server says of pods now; without it, why usage is not known.
-func usageOf(ctx context.Context, live client.Client, namespace string) (map[cost.PodID]cost.Used, string, error) {
-	var list metrics.PodMetricsList
-	err := live.List(ctx, &list, client.InNamespace(namespace))
-	switch {
-	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
-		return nil, "What pods request too much is not known: the cluster has no metrics-server.", nil
-	case apierrors.IsServiceUnavailable(err):
-		return nil, "What pods request too much is not known: metrics-server does not answer.", nil
-	case apierrors.IsForbidden(err):
-		return nil, "What pods request too much is not known: you may not list pods.metrics.k8s.io; " +
-			"grant the verb list on them.", nil
-	case err != nil:
-		return nil, "", fmt.Errorf("list pods.metrics.k8s.io: %w", err)
-	}
-	out := make(map[cost.PodID]cost.Used, len(list.Items))
-	for i := range list.Items {
-		m, used := &list.Items[i], cost.Used{Samples: 1}
-		for _, c := range m.Containers {
-			used.CPU += quantity.MilliCPU(c.Usage.Cpu().MilliValue())
-			used.Memory += quantity.Bytes(c.Usage.Memory().Value())
-		}
-		out[cost.PodID{Namespace: m.Namespace, Name: m.Name}] = used
-	}
-	return out, "", nil
-}
-
-// listed are the list prices of nodes and instances that the snapshot has no price of.
-func listed(s *cluster.Snapshot, region string) map[string]quantity.MicroUSDPerHour {
-	prices, out := aws.ListPrices{Region: region}, map[string]quantity.MicroUSDPerHour{}
-	add := func(name string, of map[string]string) {
-		option := of[cluster.LabelCapacityType]
-		if option == "" && of["eks.amazonaws.com/capacityType"] == "SPOT" {
-			option = string(cluster.Spot)
-		}
-		if dollars, known := prices.Price(of[cluster.LabelInstanceType], of[cluster.LabelZone], option); known {
-			out[name] = quantity.USDPerHour(dollars)
-		}
-	}
-	for i := range s.Nodes {
-		if n := &s.Nodes[i]; n.Price == 0 {
-			add(n.Name, n.Labels.Map())
-		}
-	}
-	for i := range s.Instances {
-		add(s.Instances[i].Claim, s.Instances[i].Labels.Map())
-	}
-	return out
 }

@@ -85,6 +85,9 @@ func (f *live) View() *view.Cluster { return f.current.Load() }
 // Changed implements view.Source.
 func (f *live) Changed() <-chan struct{} { return f.changed }
 
+// Input implements view.Inputs.
+func (f *live) Input() *view.Input { return f.input.Load() }
+
 // Explain implements view.Explainer.
 func (f *live) Explain(o record.Object) (view.Card, error) {
 	in := f.input.Load()

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"slices"
@@ -29,6 +30,7 @@ import (
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/controller/remember"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -39,6 +41,7 @@ import (
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -64,7 +67,26 @@ type Reader func(ctx context.Context, at *Target) (Situation, error)
 // Read reads the cluster, and asks AWS for the offerings of its classes: with the settings of
 // the controller that is installed there, as far as this process' environment says nothing else.
 func Read(ctx context.Context, at *Target) (Situation, error) {
-	line := progress.Start(ctx, os.Stderr, "connecting to the cluster")
+	return read(ctx, at, os.Stderr)
+}
+
+// ReadBeside is Read for a command that shows something else meanwhile, and how the controller there makes plans. What
+// Read notes is among Situation.Unread, and at stays as it is.
+func ReadBeside(ctx context.Context, at *Target) (Situation, decide.Policy, error) {
+	own, notes := *at, &troubles{}
+	own.Notes, own.unread, own.Controller = notes, map[string]bool{}, installation.Installation{}
+	s, err := read(ctx, &own, io.Discard)
+	if err != nil {
+		return s, decide.Policy{}, err
+	}
+	policy, err := PolicyOf(own.Setting)
+	s.Unread = append(s.Unread, notes.list()...)
+	return s, policy, err
+}
+
+// read says on out what it waits for.
+func read(ctx context.Context, at *Target, out io.Writer) (Situation, error) {
+	line := progress.Start(ctx, out, "connecting to the cluster")
 	defer line.Stop()
 	at.Notes = line.Over(at.Notes)
 	store, err := Connect(at)

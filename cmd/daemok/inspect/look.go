@@ -11,10 +11,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud/aws"
@@ -25,6 +21,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/snapshot"
+	"github.com/daemok/daemok/kube/usage"
 	"github.com/daemok/daemok/observe/record"
 	"github.com/daemok/daemok/ui/progress"
 	"github.com/daemok/daemok/ui/view"
@@ -323,29 +320,12 @@ func (l *looker) controller(ctx context.Context) (out view.Controller) {
 
 // usage is what metrics-server says of nodes; nil without one.
 func (l *looker) usage(ctx context.Context) map[string]quantity.Resources {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1",
-		Kind: "NodeMetricsList"})
-	switch err := l.store.Client.List(ctx, list); {
-	case meta.IsNoMatchError(err), apierrors.IsNotFound(err), apierrors.IsServiceUnavailable(err):
-		return nil
-	case apierrors.IsForbidden(err):
+	out, why, err := usage.Nodes(ctx, l.store.Client)
+	if strings.HasPrefix(why, "you may not") {
 		l.troubles.add("You may not list nodes.metrics.k8s.io: grant the verb list on them to see what nodes use.")
-		return nil
-	case err != nil:
-		return nil
 	}
-	out := map[string]quantity.Resources{}
-	for i := range list.Items {
-		var sum quantity.Resources
-		usage, _, _ := unstructured.NestedStringMap(list.Items[i].Object, "usage")
-		if cpu, err := resource.ParseQuantity(usage[quantity.NameCPU]); err == nil {
-			sum.CPU = quantity.MilliCPU(cpu.MilliValue())
-		}
-		if memory, err := resource.ParseQuantity(usage[quantity.NameMemory]); err == nil {
-			sum.Memory = quantity.Bytes(memory.Value())
-		}
-		out[list.Items[i].GetName()] = sum
+	if err != nil {
+		return nil
 	}
 	return out
 }

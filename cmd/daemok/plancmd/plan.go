@@ -20,11 +20,15 @@ import (
 
 	"github.com/daemok/daemok/cmd/daemok/files"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/whatif"
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/access/output"
+	"github.com/daemok/daemok/ui/changes"
+	"github.com/daemok/daemok/ui/page"
 )
 
 // Exit codes beside 0 and 1.
@@ -265,9 +269,26 @@ func (in input) answer(ctx context.Context) (*answer, error) {
 	if a.Others, err = suppose(a.Snapshot, policy, in.questions); err != nil {
 		return nil, err
 	}
-	a.Plan = planOf(a.Snapshot, policy)
-	a.Plan.Fewer = decide.Fewer(a.Snapshot, policy, decide.Usual(a.Snapshot), &a.Plan)
+	a.Plan = compared(a.Snapshot, policy)
 	return a, nil
+}
+
+// compared is the plan beside the runner-up with fewer instances.
+func compared(s *cluster.Snapshot, policy decide.Policy) plan.Plan {
+	p := planOf(s, policy)
+	p.Fewer = decide.Fewer(s, policy, decide.Usual(s), &p)
+	return p
+}
+
+// Page lays out the plan of a live cluster for another command, which follows the cluster meanwhile.
+func Page(ctx context.Context, at *inspect.Target) (page.Page, error) {
+	found, policy, err := inspect.ReadBeside(ctx, at)
+	if err != nil {
+		return page.Page{}, err
+	}
+	in := changes.Input{Failing: found.Failing, Unread: found.Unread}
+	in.Snapshot, in.Plan = found.Snapshot, compared(found.Snapshot, policy)
+	return changes.Page(in), nil
 }
 
 // policyOf makes plans in the way that the controller's settings ask for, where the flags of the

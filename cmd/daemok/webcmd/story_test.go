@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/ui/page"
 	"github.com/daemok/daemok/ui/view"
 	"github.com/daemok/daemok/ui/web/browser/example"
 )
@@ -25,10 +26,15 @@ func a(context.Context, *inspect.Target, bool) (view.Source, error) {
 
 func b(*inspect.Target) (client.Client, error) { return fake.NewClientBuilder().Build(), nil }
 
+// c makes a plan that does nothing.
+func c(context.Context, *inspect.Target) (page.Page, error) {
+	return page.Page{Title: "Plan: nothing to do"}, nil
+}
+
 func TestTheAddressThatIsPrintedOpensThePages(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	out, in := io.Pipe()
-	cmd := Command(a, b)
+	cmd := Command(a, b, c)
 	cmd.SetArgs([]string{"--cluster-name", "prod"})
 	cmd.SetOut(in)
 	ended := make(chan error, 1)
@@ -45,7 +51,8 @@ func TestTheAddressThatIsPrintedOpensThePages(t *testing.T) {
 	browser := &http.Client{Jar: jar}
 	base, _, _ := strings.Cut(address, "/?")
 	for _, step := range []struct{ url, want string }{
-		{address, "<title>Daemok</title>"}, {base + "/facts", `"title":"prod"`}, {base + "/about/node/ip-10-0-0-1", "[]"},
+		{address, "<title>Daemok</title>"}, {base + "/facts", `"title":"prod"`}, {base + "/about/node/ip-10-0-0-1", `"record":[]`},
+		{base + "/plan", "Plan: nothing to do"}, {base + "/costs", "What pods request too much is not known"},
 	} {
 		if body := get(t, browser, step.url); !strings.Contains(body, step.want) {
 			t.Errorf("%s: got %q, want %q in it", step.url, body, step.want)
@@ -83,7 +90,7 @@ func TestItServesThisComputerAlone(t *testing.T) {
 		"0.0.0.0:0": "want an address of this computer alone", ":8080": "want an address of this computer alone",
 		"10.0.0.1:80": "docs/tasks/web.md", "8080": "want an address and a port", "127.0.0.1:99999": "port 0 finds a free one",
 	} {
-		cmd := Command(a, b)
+		cmd := Command(a, b, c)
 		cmd.SetArgs([]string{"--listen", listen})
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
 		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {

@@ -17,7 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/core/cost"
+	"github.com/daemok/daemok/kube/usage"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/ui/page"
 	"github.com/daemok/daemok/ui/view"
 	"github.com/daemok/daemok/ui/web"
 )
@@ -28,20 +31,24 @@ type Follow func(ctx context.Context, at *inspect.Target, askAWS bool) (view.Sou
 // Connect returns a client of the cluster, for what is read when a page asks for it.
 type Connect func(at *inspect.Target) (client.Client, error)
 
+// Plan lays out what would happen in the cluster now. It reads what it needs.
+type Plan func(ctx context.Context, at *inspect.Target) (page.Page, error)
+
 // Command is `daemok web`.
-func Command(follow Follow, connect Connect) *cobra.Command {
+func Command(follow Follow, connect Connect, plan Plan) *cobra.Command {
 	at, listen, askAWS := inspect.NewTarget(), "", false
 	cmd := &cobra.Command{
 		Use:   "web",
 		Short: "Show the cluster in a browser: nodes and their pods as a map, decisions, cost over time",
 		Long: `Show the cluster in a browser on this computer: nodes as boxes with their pods in them, by pool or
-zone; what was decided lately, and why; cost, its lower bound and pending pods over time; and a
-page for each node, pool and pod.
+zone; what was decided lately, and why; what would happen now; what the cluster costs and for whom;
+cost, its lower bound and pending pods over time; and a page for each node, pool, pod and workload.
 
 It prints an address and serves it until it is interrupted. The address has a token, so that other
 users of this computer do not see the cluster. The pages change nothing in the cluster, and need
 no other host: they work wherever kubectl reaches the cluster. It needs no AWS credentials:
-prices are then list prices. With --aws it asks AWS for prices and for what pools may launch.
+prices are then list prices. With --aws it asks AWS for prices and for what pools may launch. The
+page Plan asks AWS whenever it is opened, as "daemok plan" does.
 
 The controller can serve the same pages: see docs/tasks/web.md.`,
 		Example: `  daemok web
@@ -61,7 +68,10 @@ The controller can serve the same pages: see docs/tasks/web.md.`,
 			if err != nil {
 				return err
 			}
-			o := web.Options{Source: source, Record: &written{store: store, namespace: at.SystemNamespace()}, Title: at.EKSName(), Token: rand.Text()}
+			o := web.Options{
+				Source: source, Record: &written{store: store, namespace: at.SystemNamespace()},
+				Title: at.EKSName(), Token: rand.Text(), Planner: planner{plan, at}, Meter: meter{store},
+			}
 			return serve(cmd.Context(), to, o, cmd.OutOrStdout())
 		},
 	}
@@ -111,6 +121,23 @@ func serve(ctx context.Context, to net.Listener, o web.Options, out io.Writer) e
 		return fmt.Errorf("serve the pages: %w", err)
 	}
 	return nil
+}
+
+// planner makes plans when a page asks for one.
+type planner struct {
+	plan Plan
+	at   *inspect.Target
+}
+
+// Plan lays out what would happen now.
+func (p planner) Plan(ctx context.Context) (page.Page, error) { return p.plan(ctx, p.at) }
+
+// meter asks metrics-server.
+type meter struct{ live client.Reader }
+
+// Pods is what pods use now.
+func (m meter) Pods(ctx context.Context) (map[cost.PodID]cost.Used, string, error) {
+	return usage.Pods(ctx, m.live, "")
 }
 
 // freshFor is for how long a record that was read is used again.

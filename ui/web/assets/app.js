@@ -4,7 +4,10 @@ import { follow } from "/assets/stream.js";
 import { NodeMap } from "/assets/map.js";
 import { nodesPage } from "/assets/table.js";
 import { decisionsPage } from "/assets/decisions.js";
-import { nodePage, planPage, podPage, poolPage, poolsPage, waitingPage } from "/assets/pages.js";
+import { nodePage, podPage, poolPage, poolsPage, waitingPage } from "/assets/pages.js";
+import { ownerPage } from "/assets/card.js";
+import { costsPage } from "/assets/costs.js";
+import { planPage } from "/assets/sheet.js";
 import { announce, el, fill } from "/assets/dom.js";
 import { amount, clock, cost, count, money, percent, span } from "/assets/words.js";
 
@@ -12,7 +15,7 @@ const $ = (id) => document.getElementById(id);
 const cluster = new Cluster();
 const look = { by: "pool", colour: "most", size: "auto", found: () => true };
 const settings = ["by", "colour", "size"];
-let facts = { title: "", record: false };
+let facts = { title: "" };
 let page = null;
 let began = false;
 
@@ -22,10 +25,12 @@ const pages = {
   pools: () => poolsPage(cluster),
   waiting: () => waitingPage(cluster),
   decisions: () => decisionsPage(cluster, facts),
-  plan: () => planPage(cluster),
-  node: (id) => nodePage(cluster, facts, id),
-  pool: (kind, name) => poolPage(cluster, facts, kind, name),
-  pod: (namespace, name) => podPage(cluster, facts, namespace, name),
+  plan: () => planPage(cluster, facts),
+  cost: () => costsPage(),
+  node: (id) => nodePage(cluster, id),
+  pool: (kind, name) => poolPage(cluster, kind, name),
+  pod: (namespace, name) => podPage(cluster, namespace, name),
+  owner: (namespace, kind, name) => ownerPage(cluster, namespace, kind, name),
 };
 
 // mapPage is the map as a page: it draws again with every change.
@@ -139,7 +144,7 @@ follow({
 fetch("/facts").then((answer) => answer.json()).then((f) => {
   facts = f;
   $("title").textContent = f.title;
-  $("pages").querySelector('a[href="#/plan"]').hidden = !f.plan;
+  for (const [name, shown] of [["plan", f.plan], ["cost", f.costs]]) $("pages").querySelector(`a[href="#/${name}"]`).hidden = !shown;
   if (began) route();
 }).catch(() => {}); // the stream says that the server is gone
 
@@ -184,7 +189,7 @@ $("theme").addEventListener("click", () => {
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page?.recolour?.());
 $("help").addEventListener("click", () => $("keys").showModal());
 
-const jumps = { m: "map", n: "nodes", p: "pools", w: "waiting", d: "decisions" };
+const jumps = { m: "map", n: "nodes", p: "pools", w: "waiting", d: "decisions", l: "plan", c: "cost" };
 
 document.addEventListener("keydown", (e) => {
   const typing = e.target.matches?.("input, select, textarea");

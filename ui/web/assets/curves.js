@@ -39,15 +39,15 @@ export function curve(title, lines, write) {
   function draw() {
     real = Math.max(200, picture.clientWidth || width);
     picture.setAttribute("viewBox", `0 0 ${real} ${height}`);
-    if (points.length < 2) {
+    const values = lines.flatMap((line) => points.map(line.of)).filter((v) => v !== undefined);
+    if (points.length < 2 || values.length === 0) {
       picture.replaceChildren();
       picture.setAttribute("aria-label", title + ": no points yet");
-      fill(readout, "The history has just begun: a point comes every 15 seconds.");
+      fill(readout, points.length < 2 ? "The history has just begun: a point comes every 15 seconds." : "There were none.");
       return;
     }
     from = points[0].t;
     until = points.at(-1).t;
-    const values = lines.flatMap((line) => points.map(line.of)).filter((v) => v !== undefined);
     most = nice(Math.max(...values, 0));
     const marks = [0, 0.5, 1].flatMap((share) => [
       svg("line", { class: "axis", x1: left, x2: real - right, y1: y(most * share), y2: y(most * share) }),

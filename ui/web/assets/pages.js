@@ -1,43 +1,13 @@
 // The pages of a node, a pool, a pod, and the lists of pools and of pods that wait.
 import { called, ownerOf } from "/assets/cluster.js";
 import { bar, el, fill, to } from "/assets/dom.js";
-import { change } from "/assets/decisions.js";
+import { explained, ownerLink } from "/assets/card.js";
 import { age, amount, cost, count, moment, percent, span } from "/assets/words.js";
 
 // facts writes a list of names and values. What is empty is left out.
 function facts(rows) {
   return el("dl", { class: "facts" }, rows.filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false)
     .flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
-}
-
-// about reads what is on record about an object, once, and again when asked.
-function about(known, kind, name) {
-  const list = el("div", { "aria-live": "polite" }, el("p", { class: "faint" }, "Reading the record …"));
-  let last = 0;
-  async function read() {
-    if (!known.record) {
-      fill(list, el("p", { class: "faint" }, "No record of decisions can be read here."));
-      return;
-    }
-    last = Date.now();
-    try {
-      const answer = await fetch(`/about/${kind}/${name.split("/").map(encodeURIComponent).join("/")}`);
-      const said = await answer.json();
-      fill(list, answer.ok ? statements(said) : el("p", { class: "warning" }, said.error));
-    } catch {
-      fill(list, el("p", { class: "warning" }, "The server does not answer; the record is shown once it does."));
-    }
-  }
-  read();
-  return { list, again: () => Date.now() - last > 5000 && read() };
-}
-
-function statements(list) {
-  if (!list.length) return el("p", { class: "faint" }, "Nothing is on record about it.");
-  return el("ul", { class: "said" }, list.map((s) => el("li", { class: s.until ? null : "holds" },
-    el("time", { datetime: s.from }, s.until ? (s.until === s.from ? moment(s.from) : `${moment(s.from)}, for ${span((Date.parse(s.until) - Date.parse(s.from)) / 1000)}`) : `since ${moment(s.from)}, still so`),
-    el("br"), `${s.about.kind} ${s.about.name} ${s.said}`, s.why ? el("p", {}, "because: ", s.why) : null, change(s.cost),
-    s.more?.length ? el("ul", {}, s.more.map((m) => el("li", {}, m))) : null)));
 }
 
 function uses(n) {
@@ -51,31 +21,32 @@ function gone(what, name) {
   return el("p", { class: "empty" }, `There is no ${what} ${name}, or not any more. What was decided about it:`);
 }
 
-// live is a page whose upper part follows the cluster, over what is on record.
-function live(title, record, draw) {
+// live is a page under a heading: why the object is as it is, what follows the cluster, and what is on record.
+function live(title, heading, seen, draw) {
   const upper = el("div");
-  const element = el("div", {}, upper, el("h3", {}, "Decisions on record"), record.list);
+  const element = el("div", {}, heading, seen.card, upper, el("h3", {}, "Decisions on record"), seen.list);
   return {
     title, element,
     update(changed) {
       const focused = upper.contains(document.activeElement) ? document.activeElement.hash : null;
       fill(upper, draw());
       if (focused) [...upper.querySelectorAll("a")].find((a) => a.hash === focused)?.focus({ preventScroll: true });
-      if (changed?.parts.has("events")) record.again();
+      if (changed?.parts.has("events") || changed?.parts.has("totals")) seen.again();
     },
   };
 }
 
-export function nodePage(cluster, known, id) {
+export function nodePage(cluster, id) {
   const claim = id.startsWith("nodeclaim/");
-  const record = about(known, claim ? "nodeclaim" : "node", claim ? id.slice("nodeclaim/".length) : id);
-  return live(id, record, () => {
+  const seen = explained(["about", claim ? "nodeclaim" : "node", claim ? id.slice("nodeclaim/".length) : id]);
+  const heading = el("h2");
+  return live(id, heading, seen, () => {
     const n = cluster.nodes.get(id) ?? [...cluster.nodes.values()].find((n) => claim && "nodeclaim/" + n.nodeClaim === id);
-    if (!n) return [el("h2", {}, id), gone(claim ? "NodeClaim" : "node", id)];
+    fill(heading, n ? (n.name ? "Node " : "NodeClaim ") + called(n) : id);
+    if (!n) return [gone(claim ? "NodeClaim" : "node", id)];
     const now = Date.parse(cluster.at);
     const pods = [...n.pods.values()].sort((a, b) => b.cpu - a.cpu || (a.name < b.name ? -1 : 1));
     return [
-      el("h2", {}, (n.name ? "Node " : "NodeClaim ") + called(n)),
       facts([
         ["Status", [el("span", { class: "status " + n.status.replace(" ", "-") }, n.status), n.reason ? ": " + n.reason : "", n.until ? `; ends in ${span((Date.parse(n.until) - now) / 1000)} at the latest` : ""]],
         ["Decision", n.stays], ["Pool", n.owner?.kind === "NodePool" || n.owner?.kind === "Provisioner" ? el("a", { href: to("pool", n.owner.kind, n.owner.name) }, ownerOf(n)) : ownerOf(n)],
@@ -86,20 +57,18 @@ export function nodePage(cluster, known, id) {
       el("h3", {}, count(pods.length, "pod")),
       el("table", { class: "rows" }, el("thead", {}, el("tr", {}, ["Pod", "cpu", "memory", "Owner", "State"].map((h, i) => el("th", { scope: "col", class: i === 1 || i === 2 ? "number" : i === 3 ? "wide-only" : null }, h)))),
         el("tbody", {}, pods.map((p) => el("tr", {}, el("th", { scope: "row" }, el("a", { href: to("pod", p.namespace, p.name) }, p.namespace + "/" + p.name)),
-          el("td", { class: "number" }, amount("cpu", p.cpu)), el("td", { class: "number" }, amount("memory", p.memory)), el("td", { class: "wide-only" }, p.owner ?? ""),
+          el("td", { class: "number" }, amount("cpu", p.cpu)), el("td", { class: "number" }, amount("memory", p.memory)), el("td", { class: "wide-only" }, ownerLink(p.namespace, p.owner)),
           el("td", {}, [p.state, p.keeps && "keeps the node: " + p.keeps].filter(Boolean).join("; ")))))),
       el("details", {}, el("summary", {}, count(Object.keys(n.labels).length, "label")), facts(Object.entries(n.labels).sort(([a], [b]) => (a < b ? -1 : 1)))),
     ];
   });
 }
 
-export function poolPage(cluster, known, kind, name) {
-  const record = about(known, kind.toLowerCase(), name ?? "");
-  return live(`${kind} ${name}`, record, () => {
+export function poolPage(cluster, kind, name) {
+  return live(`${kind} ${name}`, el("h2", {}, `${kind} ${name}`), explained(["about", kind.toLowerCase(), name ?? ""]), () => {
     const p = cluster.pools.find((p) => p.kind === kind && p.name === name);
     const nodes = [...cluster.nodes.values()].filter((n) => n.owner?.kind === kind && n.owner?.name === name).sort((a, b) => (called(a) < called(b) ? -1 : 1));
     return [
-      el("h2", {}, `${kind} ${name}`),
       p ? facts([...poolFacts(p), ["Weight", String(p.weight)], ["Consolidation", p.consolidation]]) : gone(kind, name),
       el("h3", {}, count(nodes.length, "node")),
       el("ul", {}, nodes.slice(0, 100).map((n) => el("li", {}, el("a", { href: to("node", n.id) }, called(n)), ` ${n.status}, ${n.type ?? ""}, ${cost(n.cost)}`)),
@@ -131,8 +100,9 @@ export function waitingPage(cluster) {
   return {
     title: "Pending pods", element,
     update() {
-      const now = Date.parse(cluster.at), list = cluster.waiting;
+      const now = Date.parse(cluster.at), list = cluster.waiting, lately = cluster.points.at(-1);
       fill(element, el("h2", {}, list.length ? "Pods that need a node" : "No pod needs a node"),
+        lately?.placed > 0 && el("p", { class: "faint" }, `In the last five minutes ${count(lately.placed, "pod")} got a node: half of them within ${span(lately.half)}, 95 of 100 within ${span(lately.most)} of their creation.`),
         list.length > 0 && el("table", { class: "rows" },
           el("thead", {}, el("tr", {}, ["Pods of", "Count", "Each requests", "Since", "What they wait for"].map((h, i) => el("th", { scope: "col", class: i === 1 ? "number" : i === 2 ? "wide-only" : null }, h)))),
           el("tbody", {}, list.map((w) => el("tr", {},
@@ -143,25 +113,20 @@ export function waitingPage(cluster) {
   };
 }
 
-export function podPage(cluster, known, namespace, name) {
+export function podPage(cluster, namespace, name) {
   const key = namespace + "/" + (name ?? "");
-  return live("Pod " + key, about(known, "pod", key), () => {
+  return live("Pod " + key, el("h2", {}, "Pod " + key), explained(["about", "pod", namespace, name ?? ""]), () => {
     const on = cluster.pod(key);
     const waits = cluster.waiting.find((w) => w.namespace === namespace && w.pods.includes(name));
-    const title = el("h2", {}, "Pod " + key);
     if (on) {
       const { pod, node } = on;
-      return [title, facts([["State", pod.state || "running"], ["Node", el("a", { href: to("node", node.id) }, called(node))], ["Requests", `cpu ${amount("cpu", pod.cpu)}, memory ${amount("memory", pod.memory)}`],
-        ["Owner", pod.owner], ["DaemonSet", pod.daemon && "yes"], ["Keeps its node", pod.keeps]])];
+      return [facts([["State", pod.state || "running"], ["Node", el("a", { href: to("node", node.id) }, called(node))], ["Requests", `cpu ${amount("cpu", pod.cpu)}, memory ${amount("memory", pod.memory)}`],
+        ["Owner", ownerLink(pod.namespace, pod.owner)], ["DaemonSet", pod.daemon && "yes"], ["Keeps its node", pod.keeps]])];
     }
     if (waits) {
-      return [title, facts([["State", el("span", { class: waits.placed ? "" : "failure" }, waits.placed ? "waits for a node that is found" : "has no place")], ["Because", waits.reason],
-        ["Waits for", age(waits.since, Date.parse(cluster.at))], ["Requests", waits.requests], ["Owner", waits.owner], ["Of the same kind", count(waits.count, "pod")]])];
+      return [facts([["State", el("span", { class: waits.placed ? "" : "failure" }, waits.placed ? "waits for a node that is found" : "has no place")], ["Because", waits.reason],
+        ["Waits for", age(waits.since, Date.parse(cluster.at))], ["Requests", waits.requests], ["Owner", ownerLink(namespace, waits.owner)], ["Of the same kind", count(waits.count, "pod")]])];
     }
-    return [title, gone("pod that runs on a node or is listed as pending,", key)];
+    return [gone("pod that runs on a node or is listed as pending,", key)];
   });
-}
-
-export function planPage() {
-  return { title: "Plan", element: el("p", { class: "empty" }, "No plan is served here. `daemok plan` prints what would happen now.") };
 }

@@ -93,16 +93,89 @@ test("odd names are text, wherever they stand", async () => {
   await s.say("wait " + odd);
   const page = await look(s, "#/nodes");
   await has(page, "tbody", odd);
-  for (const hash of ["#/map", "#/waiting", "#/decisions", "#/node/" + encodeURIComponent(odd), "#/pod/kube-system/" + encodeURIComponent(odd)]) {
+  for (const hash of ["#/map", "#/waiting", "#/decisions", "#/plan", "#/cost", "#/node/" + encodeURIComponent(odd), "#/pod/kube-system/" + encodeURIComponent(odd),
+    "#/pod/shop/" + encodeURIComponent(odd + "-1"), "#/owner/shop/Deployment/" + encodeURIComponent(odd)]) {
     await page.evaluate((to) => (location.hash = to), hash);
     await page.waitForFunction((name) => document.body.dataset.page === name, hash.split("/")[1]);
     if (hash.startsWith("#/node/")) await has(page, "h2", odd);
+    if (hash === "#/plan") {
+      await page.locator(".block table").first().waitFor();
+      await page.evaluate(() => document.querySelectorAll("main details").forEach((d) => (d.open = true)));
+      await has(page, "td", odd);
+    }
+    if (hash === "#/cost") {
+      await page.locator(".cause").first().waitFor();
+      await page.evaluate(() => document.querySelectorAll("main details").forEach((d) => (d.open = true)));
+    }
+    if (hash.startsWith("#/pod/shop") || hash.startsWith("#/owner")) await has(page, ".explained", odd);
   }
   assert.equal(await page.locator("img").count() + await page.locator("main script").count(), 0);
   assert.equal(await page.evaluate(() => window.caught), undefined);
   await s.say("rename 3 evil\u202egnp.exe");
   await page.evaluate(() => (location.hash = "#/nodes"));
   await has(page, "tbody", "evil\ufffdgnp.exe");
+  await page.close();
+});
+
+test("the page of a pod says why it waits, with numbers, and what would change that", async () => {
+  const s = await example("--nodes", "12");
+  await s.say("wait web");
+  const page = await look(s, "#/pod/shop/web-1");
+  await has(page, ".explained .state", "waits for a node: there is no place");
+  await has(page, ".explained", "NodePool/batch: cpu limit reached: 16 of 20 used");
+  await has(page, ".explained h3", "What would change it");
+  await has(page, ".said", "has no place");
+  await page.click(".facts a:has-text('Deployment/web')");
+  await has(page, "h2", "Deployment shop/web");
+  await has(page, ".explained .state", "pods wait for a node");
+  await s.say("become 3 draining");
+  await page.evaluate(() => (location.hash = "#/node/ip-10-0-0-7.eu-west-1.compute.internal"));
+  await has(page, ".explained .state", "is draining");
+  await has(page, ".explained", "was disrupted: Underutilized");
+  await page.close();
+});
+
+test("the plan is made when its page is opened, and again when asked", async () => {
+  const s = await example("--nodes", "40");
+  const page = await look(s);
+  await page.keyboard.press("l");
+  await has(page, "nav a[aria-current=page]", "Plan");
+  await has(page, ".asked", /Made at .* it took/);
+  await has(page, ".block", "Plan: ");
+  await has(page, ".block h3", "- Terminated");
+  await has(page, ".block", "Cost: $");
+  const asked = page.waitForRequest((r) => r.url().endsWith("/plan"));
+  await page.click(".asked button");
+  await asked;
+  await page.keyboard.press("m");
+  await page.keyboard.press("l"); // the last one is there at once
+  await has(page, ".block h3", "- Terminated");
+  await page.close();
+});
+
+test("the page of costs divides them, and has them as CSV", async () => {
+  const s = await example("--nodes", "40");
+  const page = await look(s);
+  await page.keyboard.press("c");
+  for (const text of ["By pool", "By capacity type", "Not used by workloads", "By namespace", "By workload", "Requested and not used", "Savings of disruption"]) await has(page, "h3", text);
+  await page.click(".cause summary");
+  await has(page, ".cause[open]", "What to do: ");
+  await page.locator("button", { hasText: "more" }).first().click();
+  await page.locator("button[aria-expanded=true]", { hasText: "Show fewer" }).waitFor();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("a[download]")]);
+  assert.equal(download.suggestedFilename(), "daemok-cost.csv");
+  await page.close();
+});
+
+test("pods that waited and got a node are in the history", async () => {
+  const s = await example("--nodes", "5");
+  await s.say("wait web");
+  const page = await look(s, "#/waiting");
+  await has(page, "tbody", "Deployment/web");
+  await s.say("place");
+  await has(page, "p", /In the last five minutes 3 pods got a node: half of them within 1m/);
+  await page.keyboard.press("d");
+  await has(page, ".curve", /half of them, at most 1m/);
   await page.close();
 });
 
@@ -135,7 +208,7 @@ test("keys do all that a pointer does", async () => {
   await page.close();
 });
 
-const everywhere = ["#/map", "#/nodes", "#/pools", "#/waiting", "#/decisions", "#/node/ip-10-0-0-7.eu-west-1.compute.internal", "#/pool/NodePool/default"];
+const everywhere = ["#/map", "#/nodes", "#/pools", "#/waiting", "#/decisions", "#/plan", "#/cost", "#/node/ip-10-0-0-7.eu-west-1.compute.internal", "#/pool/NodePool/default", "#/pod/shop/web-1", "#/owner/shop/Deployment/web"];
 
 test("every page fits a phone, and has names for all that it has", async () => {
   const s = await example("--nodes", "40");
@@ -144,6 +217,8 @@ test("every page fits a phone, and has names for all that it has", async () => {
   for (const hash of everywhere) {
     await page.evaluate((to) => (location.hash = to), hash);
     await page.waitForFunction((name) => document.body.dataset.page === name && document.querySelector("main").firstElementChild, hash.split("/")[1]);
+    if (hash === "#/plan") await page.locator(".block table").first().waitFor();
+    if (hash === "#/cost") await page.locator(".rows.money").first().waitFor();
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 360, hash + " is wider than a phone");
     const faults = await page.evaluate(() => {
       const out = [];

@@ -35,8 +35,9 @@ type instanceType struct {
 }
 
 const (
-	core = 1000
-	gib  = 1 << 30
+	core     = 1000
+	gib      = 1 << 30
+	podsMost = 58
 )
 
 var types = []instanceType{
@@ -75,8 +76,11 @@ func (c *Cluster) node(i, pods int) view.Node {
 		Owner: view.Owner{Kind: "NodePool", Name: pool}, Type: t.name, Zone: zone, CapacityType: []string{"spot", "on-demand"}[c.random.IntN(2)], Arch: "amd64",
 		Cost: view.Cost{PerHour: t.dollars, Known: true}, Created: c.at.Add(-time.Duration(c.random.IntN(90000)) * time.Second), Status: view.Ready,
 		Labels: map[string]string{"team": namespaces[i%len(namespaces)], "node.kubernetes.io/instance-type": t.name, "topology.kubernetes.io/zone": zone, "karpenter.sh/nodepool": pool},
-		Use:    []view.Use{{Resource: quantity.NameCPU, Allocatable: t.cpu}, {Resource: quantity.NameMemory, Allocatable: t.memory}, {Resource: quantity.NamePods, Allocatable: 58}},
-		Pods:   []view.Pod{},
+		Use: []view.Use{
+			{Resource: quantity.NameCPU, Allocatable: t.cpu}, {Resource: quantity.NameMemory, Allocatable: t.memory},
+			{Resource: quantity.NamePods, Allocatable: podsMost},
+		},
+		Pods: []view.Pod{},
 	}
 	full := 0.25 + 0.7*c.random.Float64()
 	for j := range pods {
@@ -183,6 +187,9 @@ func (c *Cluster) Change(at time.Time, changes int) {
 	c.edit(at, func() {
 		for range changes {
 			n := &c.now.Nodes[c.random.IntN(len(c.now.Nodes))]
+			if n.Name == "" { // no pod runs there yet
+				continue
+			}
 			n.Pods = slices.Clone(n.Pods)
 			switch chance := c.random.IntN(3); {
 			case chance == 0 || len(n.Pods) == 0:
@@ -227,9 +234,36 @@ func (c *Cluster) happened(e view.Event) { c.now.Events = append([]view.Event{e}
 func (c *Cluster) Wait(at time.Time, w view.Waiting) {
 	c.edit(at, func() {
 		c.now.Waiting = append(slices.Clone(c.now.Waiting), w)
+		c.now.Came = slices.Clone(c.now.Came)
+		for i := range w.Count {
+			c.now.Came = append(c.now.Came, view.Came{Namespace: w.Namespace, Name: podOf(&w, i), At: w.Since})
+		}
 		if !w.Placed {
 			c.now.Problems = append([]view.Problem{{Severity: view.Failure, About: w.Name(), Text: fmt.Sprintf("%d pods: %s", w.Count, w.Reason)}}, c.now.Problems...)
 		}
+	})
+}
+
+// podOf is the name of one of the pods that wait.
+func podOf(w *view.Waiting, i int) string {
+	name := w.Pods[min(i, len(w.Pods)-1)]
+	if i < len(w.Pods) {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, i)
+}
+
+// Place puts all pods that wait on nodes, one on each.
+func (c *Cluster) Place(at time.Time) {
+	c.edit(at, func() {
+		for i, p := range c.now.Came {
+			n := &c.now.Nodes[i%len(c.now.Nodes)]
+			n.Pods = append(slices.Clone(n.Pods), view.Pod{
+				Namespace: p.Namespace, Name: p.Name, CPU: 50, Memory: 64 << 20, State: "starting", Started: at,
+			})
+			requested(n)
+		}
+		c.now.Waiting, c.now.Came, c.now.Problems = []view.Waiting{}, nil, []view.Problem{}
 	})
 }
 

@@ -14,7 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/daemok/daemok/core/cost"
+	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/ui/changes"
+	"github.com/daemok/daemok/ui/page"
 	"github.com/daemok/daemok/ui/view"
 	"github.com/daemok/daemok/ui/web"
 	"github.com/daemok/daemok/ui/web/browser/example"
@@ -35,7 +39,10 @@ func run(nodes, pods int, token string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	cluster := example.New(time.Now(), nodes, pods)
-	server := web.New(web.Options{Source: cluster, Record: said{}, Title: "example", Token: token})
+	server := web.New(web.Options{
+		Source: cluster, Record: said{cluster}, Title: "example", Token: token,
+		Planner: planner{cluster}, Meter: meter{cluster},
+	})
 	go server.Run(ctx)
 	p := place{handler: server.Handler(), address: "127.0.0.1:0"}
 	if err := p.open(); err != nil {
@@ -52,12 +59,46 @@ func run(nodes, pods int, token string) error {
 	return nil
 }
 
-// said has one statement about everything.
-type said struct{}
+// said is the record of the example: what its events say, and one statement about everything.
+type said struct{ *example.Cluster }
 
-func (said) About(_ context.Context, o record.Object) ([]record.Statement, error) {
+func (s said) About(_ context.Context, o record.Object) ([]record.Statement, error) {
 	at := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
-	return []record.Statement{{About: o, Topic: record.TopicStay, Said: "stays", Why: "its pods fit nowhere for less", More: []string{"next best: m5.large at $0.107/h"}, From: at}}, nil
+	out := []record.Statement{{
+		About: o, Topic: record.TopicStay, Said: "stays", Why: "its pods fit nowhere for less",
+		More: []string{"next best: m5.large at $0.107/h"}, From: at,
+	}}
+	for _, x := range s.Input().Statements {
+		if x.About == o {
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+// planner makes plans as the controller does.
+type planner struct{ *example.Cluster }
+
+func (p planner) Plan(context.Context) (page.Page, error) {
+	s := p.Input().Snapshot
+	made := decide.Decide(s, decide.Policy{}, decide.Usual(s))
+	return changes.Page(changes.Input{Situation: changes.Situation{Snapshot: s, Plan: made}}), nil
+}
+
+// meter has every pod use a third of its cpu and half of its memory.
+type meter struct{ *example.Cluster }
+
+func (m meter) Pods(context.Context) (map[cost.PodID]cost.Used, string, error) {
+	out := map[cost.PodID]cost.Used{}
+	s := m.Input().Snapshot
+	for i := range s.Nodes {
+		for j := range s.Nodes[i].Pods {
+			p := &s.Nodes[i].Pods[j]
+			r := p.Takes()
+			out[cost.Of(p)] = cost.Used{Samples: 1, CPU: r.CPU / 3, Memory: r.Memory / 2}
+		}
+	}
+	return out, "", nil
 }
 
 // place is where the pages are served, while they are.
@@ -98,6 +139,8 @@ func (p *place) obey(c *example.Cluster, line string) error {
 			Namespace: "shop", Owner: "Deployment/" + rest, Pods: []string{rest + "-1"}, Count: 3, Since: now.Add(-90 * time.Second), Requests: "cpu: 500m, memory: 1Gi",
 			Reason: "NodePool/batch: cpu limit reached: 16 of 20 used, m5.2xlarge needs 8 more",
 		})
+	case "place":
+		c.Place(now)
 	case "rename": // rename 3 NAME, with \n for a line
 		if _, err := fmt.Sscan(rest, &node); err != nil {
 			return err
