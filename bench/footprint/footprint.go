@@ -1,5 +1,5 @@
 // Package footprint measures the controller's own process: memory, CPU time when idle, time to the
-// first plan.
+// first plan; and how long commands take that show its cluster.
 //
 // It promises that the measured process is the program that ships, started as in a cluster, and that
 // nothing it connects to runs in that process: this one serves an API server in memory and an emulated
@@ -22,6 +22,8 @@ type Options struct {
 	Nodes, Pods int           // of the cluster; pods are a multiple of nodes, those of DaemonSets among them
 	Stabilize   time.Duration // from the first plan until the measurement begins
 	Over        time.Duration // how long processor time is measured
+	CLI         string        // the program daemok, for Commands
+	Commands    []string      // arguments of daemok with spaces between, such as "view --once"; each is run once
 	Say         func(format string, args ...any)
 }
 
@@ -36,6 +38,8 @@ type Result struct {
 	IdleCPUPercent   float64 `json:"idleCPUPercent"`
 	FirstPlanSeconds float64 `json:"firstPlanSeconds"` // from the start of the process
 	FirstPlanCPU     float64 `json:"firstPlanCPUSeconds"`
+
+	Commands []Command `json:"commands,omitempty"`
 }
 
 // daemonsPerNode is how many pods of each node are of DaemonSets.
@@ -103,7 +107,17 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 	}
 	r = Result{Nodes: o.Nodes, Pods: o.Pods, FirstPlanSeconds: rounded(first.Seconds(), 100), FirstPlanCPU: toPlan.Seconds(),
 		IdleCPUPercent: rounded(100*(after-before).Seconds()/o.Over.Seconds(), 100)}
-	return r, c.memory(&r)
+	if err := c.memory(&r); err != nil {
+		return Result{}, err
+	}
+	for _, arguments := range o.Commands {
+		ran, err := w.command(ctx, arguments)
+		if err != nil {
+			return Result{}, err
+		}
+		r.Commands = append(r.Commands, ran)
+	}
+	return r, nil
 }
 
 // rounded keeps so many parts of one.

@@ -144,27 +144,45 @@ func (w *world) certify() (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// start runs the controller, set up as by its chart, and by other variables beside.
-func (w *world) start(ctx context.Context, besides map[string]string) (*controller, error) {
+// kubeconfig writes the file that says where the API server is.
+func (w *world) kubeconfig() (file string, err error) {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["c"] = &clientcmdapi.Cluster{Server: w.urls[0], CertificateAuthority: w.authority()}
 	config.Contexts["c"] = &clientcmdapi.Context{Cluster: "c"}
 	config.CurrentContext = "c"
-	file := filepath.Join(w.folder, "kubeconfig")
+	file = filepath.Join(w.folder, "kubeconfig")
 	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		return nil, fmt.Errorf("write the kubeconfig: %w", err)
+		return "", fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	return file, nil
+}
+
+// variables are those of every program that talks to the cluster and the account.
+func (w *world) variables(kubeconfig string) map[string]string {
+	return map[string]string{
+		"KUBECONFIG": kubeconfig, "CLUSTER_NAME": clusterName, "CLUSTER_ENDPOINT": w.urls[0], "SYSTEM_NAMESPACE": "kube-system",
+		"AWS_ENDPOINT_URL": w.urls[1], "AWS_CA_BUNDLE": w.authority(), "AWS_REGION": region,
+		"AWS_ACCESS_KEY_ID": "footprint", "AWS_SECRET_ACCESS_KEY": "footprint",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
+	}
+}
+
+// start runs the controller, set up as by its chart, and by other variables beside.
+func (w *world) start(ctx context.Context, besides map[string]string) (*controller, error) {
+	file, err := w.kubeconfig()
+	if err != nil {
+		return nil, err
 	}
 	ports, err := measured.FreePorts(2)
 	if err != nil {
 		return nil, err
 	}
 	w.starts++
-	variables := map[string]string{
-		"KUBECONFIG": file, "CLUSTER_NAME": clusterName, "CLUSTER_ENDPOINT": w.urls[0], "SYSTEM_NAMESPACE": "kube-system", "POD_NAME": "daemok-0",
-		"METRICS_PORT": strconv.Itoa(ports[0]), "HEALTH_PROBE_PORT": strconv.Itoa(ports[1]), "INTERRUPTION_QUEUE": clusterName, "LOG_ENCODING": "json",
-		"AWS_ENDPOINT_URL": w.urls[1], "AWS_CA_BUNDLE": w.authority(), "AWS_REGION": region, "AWS_ACCESS_KEY_ID": "footprint", "AWS_SECRET_ACCESS_KEY": "footprint",
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
-	}
+	variables := w.variables(file)
+	maps.Copy(variables, map[string]string{
+		"POD_NAME": "daemok-0", "METRICS_PORT": strconv.Itoa(ports[0]), "HEALTH_PROBE_PORT": strconv.Itoa(ports[1]),
+		"INTERRUPTION_QUEUE": clusterName, "LOG_ENCODING": "json",
+	})
 	maps.Copy(variables, besides)
 	return run(ctx, w.options.Controller, filepath.Join(w.folder, fmt.Sprintf("controller-%d.log", w.starts)), ports[0], variables)
 }

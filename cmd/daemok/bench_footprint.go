@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"time"
 
@@ -29,9 +30,13 @@ and it is started again and measured.
 Nodes report their status every 5 minutes, and metrics are read every minute, as Prometheus does by default.
 Without --nodes and --pods three clusters are measured: an empty one, 500 nodes with
 15,000 pods and 5,000 nodes with 150,000 pods, which needs 6 GiB of memory. The environment is handed on
-to the controller. Linux only.`,
+to the controller. Linux only.
+
+--command runs a command of daemok against the cluster after that, and measures its time.
+SNAPSHOT in it is the file that an earlier "snapshot" printed.`,
 		Example: `  daemok bench footprint
   daemok bench footprint --nodes 500 --pods 15000
+  daemok bench footprint --nodes 1000 --pods 30000 --command "view --once" --command snapshot --command "plan --snapshot SNAPSHOT"
   ENABLE_PROFILING=true daemok bench footprint --nodes 500 --pods 15000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -39,6 +44,9 @@ to the controller. Linux only.`,
 				if o.Controller, err = findController(ownFolder(), exec.LookPath); err != nil {
 					return err
 				}
+			}
+			if o.CLI, err = os.Executable(); err != nil {
+				return err
 			}
 			o.Say = func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 			sizes := footprintSizes
@@ -61,6 +69,7 @@ to the controller. Linux only.`,
 	flags := cmd.Flags()
 	flags.IntVar(&o.Nodes, "nodes", 0, "how many nodes the cluster has; without it and --pods: see above")
 	flags.IntVar(&o.Pods, "pods", 0, "how many pods it has, those of DaemonSets among them; a multiple of the nodes")
+	flags.StringArrayVar(&o.Commands, "command", nil, "arguments of daemok, such as \"view --once\": how long it takes; may be repeated")
 	flags.StringVar(&o.Controller, "controller", "", "the program to measure; looked for where it is empty")
 	flags.DurationVar(&o.Stabilize, "settle", 4*time.Minute, "from the first plan until the measurement begins: a controller that has begun looks for what a crash may have left more often")
 	flags.DurationVar(&o.Over, "over", time.Minute, "how long processor time is measured")

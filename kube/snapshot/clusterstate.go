@@ -17,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/types"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -43,7 +42,7 @@ type ClusterState struct {
 	settings Settings
 	changed  chan struct{}
 	progress catchup.Progress
-	followed []toolscache.InformerSynced
+	followed []followed
 	rows     map[reflect.Type]row // how objects are taken in, by type
 
 	mu       sync.Mutex

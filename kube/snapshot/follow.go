@@ -3,6 +3,8 @@ package snapshot
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -18,19 +20,17 @@ import (
 // claimSeen is called with every change of a claim, after the cluster state. It is called
 // once, before anything else uses the cluster state.
 func (k *ClusterState) Follow(ctx context.Context, informers cache.Informers, claimSeen func(c *karpv1.NodeClaim, gone bool)) error {
-	followed := k.objects()
-	for i, r := range followed {
-		if r.isOf(&karpv1.NodeClaim{}) {
-			followed[i].seen = func(o client.Object, first bool) { r.seen(o, first); claimSeen(o.(*karpv1.NodeClaim), false) }
-			followed[i].gone = func(o client.Object) { r.gone(o); claimSeen(o.(*karpv1.NodeClaim), true) }
-		}
-	}
+	rows := k.objects()
 	for _, g := range k.settings.Generations {
-		followed = append(followed, k.poolsOf(g))
+		rows = append(rows, k.poolsOf(g))
 	}
-	for _, r := range followed {
+	for _, r := range rows {
 		if k.settings.FreezeIn == "" && r.isOf(&corev1.ConfigMap{}) {
 			continue
+		}
+		if seen, gone := r.seen, r.gone; r.isOf(&karpv1.NodeClaim{}) {
+			r.seen = func(o client.Object, first bool) { seen(o, first); claimSeen(o.(*karpv1.NodeClaim), false) }
+			r.gone = func(o client.Object) { gone(o); claimSeen(o.(*karpv1.NodeClaim), true) }
 		}
 		informer, err := informers.GetInformer(ctx, r.object)
 		if err != nil {
@@ -45,10 +45,16 @@ func (k *ClusterState) Follow(ctx context.Context, informers cache.Informers, cl
 			return fmt.Errorf("follow %T: %w", r.object, err)
 		}
 		if registration != nil { // a store in memory shows all at once and has none
-			k.followed = append(k.followed, registration.HasSynced)
+			k.followed = append(k.followed, followed{r.object, registration.HasSynced})
 		}
 	}
 	return nil
+}
+
+// followed is a type of objects that are followed, and whether all that there were have been taken in.
+type followed struct {
+	object client.Object
+	synced toolscache.InformerSynced
 }
 
 // poolsOf is how the pools of one generation are taken in.
@@ -63,9 +69,17 @@ func (k *ClusterState) poolsOf(g translate.Generation) row {
 // WaitForFirst waits until the cluster state has taken in everything that there was
 // when its watches began; it reports false when ctx ended first. A filled
 // cache is not enough: its followers see it a moment later, and a plan made
-// from claims without pods, or pods without claims, would be wrong.
-func (k *ClusterState) WaitForFirst(ctx context.Context) bool {
-	return toolscache.WaitForCacheSync(ctx.Done(), k.followed...)
+// from claims without pods, or pods without claims, would be wrong. Where types are named it waits for
+// objects of these alone.
+func (k *ClusterState) WaitForFirst(ctx context.Context, only ...client.Object) bool {
+	var synced []toolscache.InformerSynced
+	for _, f := range k.followed {
+		is := func(o client.Object) bool { return reflect.TypeOf(o) == reflect.TypeOf(f.object) }
+		if len(only) == 0 || slices.ContainsFunc(only, is) {
+			synced = append(synced, f.synced)
+		}
+	}
+	return toolscache.WaitForCacheSync(ctx.Done(), synced...)
 }
 
 // CatchUp waits until the watches have shown what the API server has now of claims, nodes and pods without a node. A

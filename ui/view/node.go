@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -173,6 +174,8 @@ func (n *Node) place(l constraint.Labels) {
 	n.Type, n.Zone, n.Arch = label(l, cluster.LabelInstanceType), label(l, cluster.LabelZone), label(l,
 		cluster.LabelArch)
 	n.CapacityType, n.Labels = label(l, cluster.LabelCapacityType), l.Map()
+	isOurs := func(key, _ string) bool { return strings.Contains(key, "!") } // of the snapshot: no label has such a key
+	maps.DeleteFunc(n.Labels, isOurs)
 	if n.CapacityType == "" { // as managed node groups have it
 		n.CapacityType = strings.ReplaceAll(strings.ToLower(label(l, "eks.amazonaws.com/capacityType")), "_", "-")
 	}

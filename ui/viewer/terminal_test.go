@@ -183,7 +183,7 @@ func TestTheTerminalIsAsBefore(t *testing.T) {
 			x := onTerminal(t)
 			x.Shows("[1 nodes 3]")
 			tt.end(x)
-			x.Shows(tt.want, "icanon")
+			x.Shows(tt.want, "icanon\necho") // all that the shell prints
 			x.Press("typed again", "Enter")
 			x.isAsBefore(x.Shows("typed again\ntyped again"))
 		})

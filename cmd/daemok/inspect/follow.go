@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,12 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/compact"
 	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/kube/snapshot/strip"
@@ -37,10 +40,14 @@ type live struct {
 	changed chan struct{}
 	dirty   chan struct{} // something other than the watches has changed
 	silent  atomic.Pointer[string]
+	whole   atomic.Bool // all has been listed that was there in the beginning
 }
 
-// Follow watches a live cluster until ctx ends, and returns once all has been listed that may be. What AWS has is learned
-// meanwhile, where askAWS is true.
+// stillReading is said while pods are listed: that takes seconds in large clusters.
+const stillReading = "Pods are still being read: what they request, and which of them wait, is shown in a moment."
+
+// Follow watches a live cluster until ctx ends, and returns once nodes, NodeClaims and pools have been listed. Until pods
+// have been too, the view says so. What AWS has is learned meanwhile, where askAWS is true.
 func Follow(ctx context.Context, at *Target, askAWS bool) (view.Source, error) {
 	l, err := newLooker(ctx, at)
 	if err != nil {
@@ -66,11 +73,12 @@ func Follow(ctx context.Context, at *Target, askAWS bool) (view.Source, error) {
 		return nil, err
 	}
 	go func() { _ = watches.Start(ctx) }() // it ends with ctx, and otherwise has no error
-	if !watches.WaitForCacheSync(ctx) || !l.state.WaitForFirst(ctx) {
+	if !l.state.WaitForFirst(ctx, &corev1.Node{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &v1alpha5.Provisioner{}) {
 		return nil, fmt.Errorf("list what the cluster has: %w", context.Cause(ctx))
 	}
 	f.askAgain(ctx)
 	f.look(ctx)
+	go f.wait(ctx)
 	go f.run(ctx)
 	go f.ask(ctx)
 	if askAWS {
@@ -98,7 +106,14 @@ func (f *live) Explain(o record.Object) (view.Card, error) {
 
 // follow has the state follow what may be watched.
 func (f *live) follow(ctx context.Context) error {
-	may := allowed{Cache: f.cache, store: f.looker.store}
+	may := allowed{Cache: f.cache, store: f.looker.store, refused: map[schema.GroupVersionKind]string{}}
+	listed := &wanted{objects: []client.Object{&corev1.ConfigMap{}}}
+	if err := f.looker.state.Follow(ctx, listed, func(*karpv1.NodeClaim, bool) {}); err != nil {
+		return err
+	}
+	if err := may.ask(ctx, listed.objects); err != nil {
+		return err
+	}
 	if err := f.looker.state.Follow(ctx, may, func(*karpv1.NodeClaim, bool) {}); err != nil {
 		return err
 	}
@@ -128,16 +143,28 @@ func (f *live) touch() {
 
 // look makes a view.
 func (f *live) look(ctx context.Context) {
+	whole := f.whole.Load() // before the snapshot, which may lack what is read meanwhile
 	in := f.looker.input(ctx)
 	f.input.Store(&in)
 	c := view.Of(in)
 	if s := f.silent.Load(); s != nil {
 		c.Troubles = append(c.Troubles, *s)
 	}
+	if !whole {
+		c.Troubles = append(c.Troubles, stillReading)
+	}
 	f.current.Store(&c)
 	select {
 	case f.changed <- struct{}{}:
 	default:
+	}
+}
+
+// wait waits until all has been listed.
+func (f *live) wait(ctx context.Context) {
+	if f.cache.WaitForCacheSync(ctx) && f.looker.state.WaitForFirst(ctx) {
+		f.whole.Store(true)
+		f.touch()
 	}
 }
 
@@ -238,7 +265,8 @@ func (r recorded) List(ctx context.Context, into client.ObjectList, options ...c
 // allowed watches what its user may list and watch: of the rest there is nothing, and it says so.
 type allowed struct {
 	cache.Cache
-	store forgiving
+	store   forgiving
+	refused map[schema.GroupVersionKind]string // what may not be watched, and why in a sentence
 }
 
 // GetInformer implements cache.Informers.
@@ -248,31 +276,8 @@ func (a allowed) GetInformer(ctx context.Context, o client.Object,
 	if err != nil {
 		return nil, err
 	}
-	mapping, err := a.store.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		a.store.troubles.add("The cluster has no %s: the CustomResourceDefinitions of Karpenter or Daemok are not installed.", kind.GroupKind())
-		return absent{}, nil //nolint:nilerr // it is said, and the rest is shown
-	}
-	namespace := ""
-	if _, is := o.(*corev1.ConfigMap); is {
-		namespace = a.store.namespace
-	}
-	refused := [2]bool{}
-	var reviews errgroup.Group
-	for i, verb := range verbs {
-		reviews.Go(func() error {
-			may, err := a.may(ctx, authorizationv1.ResourceAttributes{
-				Verb: verb, Group: mapping.Resource.Group, Resource: mapping.Resource.Resource, Namespace: namespace,
-			})
-			refused[i] = !may
-			return err
-		})
-	}
-	if err := reviews.Wait(); err != nil {
-		return nil, fmt.Errorf("ask whether %s may be read: %w", mapping.Resource.GroupResource(), err)
-	}
-	if at := slices.Index(refused[:], true); at >= 0 {
-		a.store.troubles.add("You may not %s %s: grant the verb on them to see them.", verbs[at], mapping.Resource.GroupResource())
+	if why := a.refused[kind]; why != "" {
+		a.store.troubles.add("%s", why)
 		return absent{}, nil
 	}
 	return a.Cache.GetInformer(ctx, o, options...)
@@ -281,10 +286,70 @@ func (a allowed) GetInformer(ctx context.Context, o client.Object,
 // verbs are those that a watch needs.
 var verbs = [2]string{"list", "watch"}
 
+// ask asks which of the objects may be watched, all at once: a distant API server takes long for each answer.
+func (a allowed) ask(ctx context.Context, objects []client.Object) error {
+	whys := make([][len(verbs)]string, len(objects))
+	var reviews errgroup.Group
+	for i, o := range objects {
+		kind, err := apiutil.GVKForObject(o, a.store.Scheme())
+		if err != nil {
+			return err
+		}
+		mapping, err := a.store.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			a.refused[kind] = fmt.Sprintf(
+				"The cluster has no %s: the CustomResourceDefinitions of Karpenter or Daemok are not installed.", kind.GroupKind())
+			continue
+		}
+		for j, verb := range verbs {
+			of := mapping.Resource.GroupResource()
+			what := authorizationv1.ResourceAttributes{Verb: verb, Group: of.Group, Resource: of.Resource}
+			if _, is := o.(*corev1.ConfigMap); is {
+				what.Namespace = a.store.namespace
+			}
+			reviews.Go(func() error {
+				may, err := a.may(ctx, what)
+				if err != nil {
+					return fmt.Errorf("ask whether %s may be read: %w", of, err)
+				}
+				if !may {
+					whys[i][j] = fmt.Sprintf("You may not %s %s: grant the verb on them to see them.", verb, of)
+				}
+				return nil
+			})
+		}
+	}
+	if err := reviews.Wait(); err != nil {
+		return err
+	}
+	for i, o := range objects {
+		if why := cmp.Or(whys[i][:]...); why != "" {
+			kind, err := apiutil.GVKForObject(o, a.store.Scheme())
+			if err != nil {
+				return err
+			}
+			a.refused[kind] = why
+		}
+	}
+	return nil
+}
+
 func (a allowed) may(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}
 	err := a.store.Create(ctx, review)
 	return review.Status.Allowed, err
+}
+
+// wanted lists what informers are asked for, and has none.
+type wanted struct {
+	cache.Informers
+	objects []client.Object
+}
+
+// GetInformer implements cache.Informers.
+func (w *wanted) GetInformer(_ context.Context, o client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
+	w.objects = append(w.objects, o)
+	return absent{}, nil
 }
 
 // absent is the informer of objects that are not watched: it has none, from the beginning.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,10 +42,11 @@ type apiServer struct {
 	web    *httptest.Server
 	denied []string
 	down   atomic.Bool
+	held   sync.RWMutex // lists of pods are answered once nobody else has it
 }
 
 // served is a cluster that KUBECONFIG leads to.
-func served(t *testing.T, denied ...string) *apiServer {
+func served(t testing.TB, denied ...string) *apiServer {
 	t.Helper()
 	scheme, err := Scheme()
 	if err != nil {
@@ -108,11 +110,15 @@ func (s *apiServer) authorize(next http.Handler) http.Handler {
 			})
 			return
 		}
+		if name == "pods" {
+			s.held.RLock()
+			s.held.RUnlock() //nolint:staticcheck // it waits until a test lets it go on
+		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-func (s *apiServer) put(t *testing.T, objects ...client.Object) {
+func (s *apiServer) put(t testing.TB, objects ...client.Object) {
 	t.Helper()
 	if err := s.Put(objects...); err != nil {
 		t.Fatal(err)
@@ -183,6 +189,7 @@ func TestWhatMayNotBeReadIsMissingAndNamed(t *testing.T) {
 			if err != nil {
 				return view.Cluster{}, err
 			}
+			until(t, source, isWhole)
 			return *source.View(), nil
 		},
 	} {
@@ -212,6 +219,28 @@ func until(t *testing.T, source view.Source, shown func(*view.Cluster) bool) {
 	}
 }
 
+// isWhole reports whether all has been read.
+func isWhole(c *view.Cluster) bool { return !slices.Contains(c.Troubles, stillReading) }
+
+// Nodes are shown before the many pods of a large cluster have been listed, and the view says that these are missing.
+func TestNodesAreShownBeforePods(t *testing.T) {
+	s := served(t)
+	s.put(t, aNode("n1"), aPod("web-1", "n1"))
+	s.held.Lock()
+	source, err := Follow(t.Context(), NewTarget(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := source.View(); len(c.Nodes) != 1 || len(c.Nodes[0].Pods) != 0 || isWhole(c) {
+		t.Errorf("nodes are %+v and troubles %q, want a node without pods, and why", c.Nodes, c.Troubles)
+	}
+	s.held.Unlock()
+	until(t, source, isWhole)
+	if c := source.View(); len(c.Nodes[0].Pods) != 1 {
+		t.Errorf("nodes are %+v, want the pod", c.Nodes)
+	}
+}
+
 // What is watched is shown as it changes; where the API server falls silent, the view says since when, and goes on later.
 func TestAWatchedClusterIsShownAsItChanges(t *testing.T) {
 	s := served(t)
@@ -220,6 +249,7 @@ func TestAWatchedClusterIsShownAsItChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	until(t, source, isWhole)
 	s.put(t, aPod("web-1", ""))
 	until(t, source, func(c *view.Cluster) bool { return c.Totals.Waiting == 1 })
 	s.put(t, aNode("n2"))
