@@ -51,6 +51,15 @@ func plain() []Dimension {
 	return []Dimension{Pool, Namespace, Owner, CapacityType, Zone, InstanceType, OfNode, OfPod}
 }
 
+// Keys are the words that ParseKeys reads; after those that end in an equal sign comes the key of a label.
+func Keys() []string {
+	var out []string
+	for _, d := range plain() {
+		out = append(out, string(d))
+	}
+	return append(out, string(Label)+"=", string(NodeLabel)+"=")
+}
+
 // ParseKeys reads keys with commas between, such as "pool,label=team". The error names the key and those there are.
 func ParseKeys(text string) ([]Key, error) {
 	var out []Key

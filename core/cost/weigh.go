@@ -11,12 +11,13 @@ import (
 
 // CoreInGiB is how many GiB of memory cost as much as one vCPU.
 //
-// AWS prices the two separately on Fargate alone: $0.04048 for a vCPU and $0.004445 for a GB an hour (Linux, x86,
-// us-east-1), which is 9.1 to 1, and divides the cost of EKS nodes in its own cost reports by 9 to 1 (split cost
-// allocation data). The on-demand prices of 559 current types in us-west-2 without devices or local disks, fitted by
-// least squares of relative errors, come to $0.0364 and $0.00415: 8.8 to 1; those of the families c, m and r alone to
-// 10.1 to 1. The marginal prices of core/bound are of no use here: where memory is not scarce they are zero for it, so
-// that pods with much memory would cost nothing, and they jump from one plan to the next.
+// Fargate prices the two apart: $0.04048 for a vCPU and $0.004445 for a GB an hour (Linux, x86, us-east-1), which is 9.1
+// to 1. AWS's split cost allocation data for EKS weighs a vCPU-hour against a GB-hour 9 to 1, and derives that from
+// Fargate's prices. Both are as AWS documents them: they were not read from a price list or a bill here. The on-demand
+// prices of 559 current types in us-west-2 without devices or local disks, fitted by least squares of relative errors,
+// come to $0.0364 and $0.00415: 8.8 to 1; those of the families c, m and r alone to 10.1 to 1. The marginal prices of
+// core/bound are of no use here: where memory is not scarce they are zero for it, so that pods with much memory would
+// cost nothing, and they jump from one plan to the next.
 const CoreInGiB = 9
 
 // What a core and a GiB cost on demand by that fit, in millionths of a dollar an hour.

@@ -85,6 +85,10 @@ func TestPanelsShowWhatIsSo(t *testing.T) {
 			both + "daemok_clock_ahead_seconds{instance=\"a\"} -180x9\ndaemok_clock_ahead_seconds{instance=\"b\"} 0x9", "{} => -180"},
 		"no gap where no bound is known": {"Gap to the lower bound",
 			both + "daemok_plan_cost_gap{instance=\"a\"} NaN NaN NaN NaN\ndaemok_plan_cost_gap{instance=\"b\"} 0x9\ndaemok_plan_cost_bound 0x9", ""},
+		"costs are of the pods' namespace, not of the scraped pod's": {"Cost by namespace",
+			"daemok_namespace_cost{namespace=\"kube-system\",exported_namespace=\"shop\"} 0.5x9", `{namespace="shop"} => 0.5`},
+		"a cause that costs nothing is not shown": {"Idle cost by cause",
+			"daemok_idle_cost{nodepool=\"web\",cause=\"pdb\"} 0x9\ndaemok_idle_cost{nodepool=\"web\",cause=\"fragmentation\"} 0.25x9", `{cause="fragmentation"} => 0.25`},
 		"nodes of no NodePool are not its": {"Nodes by NodePool and capacity type", `karpenter_nodes_current_lifetime_seconds{node_name="system"} 60x9`, ""},
 	}
 	for name, tt := range tests {

@@ -2,7 +2,7 @@ package monitoring
 
 func costs() Board {
 	return Board{
-		File: "daemok-cost", Title: "Daemok / Capacity and cost", About: "What the nodes of NodePools cost and hold, and how far the last launches were from the lower bound on their cost.", Pools: true,
+		File: "daemok-cost", Title: "Daemok / Capacity and cost", About: "What the nodes of NodePools cost, for what, and hold, and how far the last launches were from the lower bound on their cost.", Pools: true,
 		Rows: []Row{
 			{"Cost", []Panel{
 				one("Cost per hour", dollars, `sum(karpenter_nodepools_cost_total{nodepool=~"$nodepool"})`, "all pools",
@@ -15,6 +15,15 @@ func costs() Board {
 					"How much more the launches cost than the lower bound, which ignores topology spread and pod affinity. No value: no bound is known, for example because pods may use reserved offerings."),
 				one("Marginal cost of resources", dollars, "max by (resource_type, zone) (daemok_plan_margin)", "{{resource_type}} {{zone}}",
 					"Cost per hour of one more core, GiB or piece, by the last plan with launches; with a zone, for pods restricted to it."),
+			}},
+			{"What it is paid for", []Panel{
+				one("Cost by namespace", dollars, `topk(15, max by (namespace) (label_replace(daemok_namespace_cost, "namespace", "$1", "exported_namespace", "(.+)")))`, "{{namespace}}",
+					"Per hour, what pods request, without DaemonSets: of all nodes, those outside the chosen NodePools too. The 15 most expensive; daemok cost lists all.").stacked(),
+				one("Idle cost by cause", dollars, `sum by (cause) (daemok_idle_cost{nodepool=~"$nodepool"}) > 0`, "{{cause}}", "Per hour, what no workload requests. docs/tasks/cost.md says what to do about each cause.").stacked(),
+				{Title: "Savings promised and realised", Unit: dollars, About: "Per hour, of the decisions to save money whose nodes have gone in the rate interval. Realised: less what replacements cost more than the nodes that went.",
+					Queries: []Query{
+						{counted(`daemok_savings_promised_total{nodepool=~"$nodepool"}`, ""), "promised"},
+						{counted(`daemok_savings_realised_total{nodepool=~"$nodepool"}`, "") + " - (" + counted(`daemok_savings_overruns_total{nodepool=~"$nodepool"}`, "") + " or vector(0))", "realised"}}},
 			}},
 			{"Capacity", []Panel{
 				one("Nodes by NodePool and capacity type", number, `count by (nodepool, capacity_type) (karpenter_nodes_current_lifetime_seconds{nodepool=~"$nodepool",capacity_type!=""})`, "{{nodepool}} {{capacity_type}}", "").stacked(),

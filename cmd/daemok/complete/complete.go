@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/daemok/daemok/cmd/daemok/plancmd"
+	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/whatif"
 	"github.com/daemok/daemok/kube/access/output"
 )
@@ -107,6 +109,10 @@ func ofFlag(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 		}
 	case "what-if":
 		return whatIf
+	case "by":
+		return severalOf(cost.Keys())
+	case "fail-on":
+		return severalOf(plancmd.Conditions())
 	}
 	if f.Value.Type() == "bool" || takesFile(f) {
 		return nil
@@ -141,6 +147,20 @@ func oneOf(all []string) cobra.CompletionFunc {
 			return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// severalOf completes the last of words with commas between them, by those that are not there yet. One that ends in "="
+// or ">" is completed further by the user.
+func severalOf(all []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		at := strings.LastIndex(begun, ",") + 1
+		found, given := beginning(all, begun[at:]), strings.Split(begun[:at], ",")
+		found = slices.DeleteFunc(found, func(word string) bool { return slices.Contains(given, word) })
+		for i := range found {
+			found[i] = begun[:at] + found[i]
+		}
+		return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

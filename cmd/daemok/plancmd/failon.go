@@ -37,6 +37,9 @@ const (
 // measures are what can be counted.
 var measures = []string{"unplaced", "launched", "terminated", "replaced", "removed", "moved", "drifted", "failing"}
 
+// Conditions are the words that conditions of --fail-on are made of or begin with.
+func Conditions() []string { return append(slices.Clone(measures), costWord+">") }
+
 // costWord begins a condition about cost.
 const costWord = "cost"
 

@@ -8,10 +8,15 @@ import (
 	"github.com/daemok/daemok/deploy/monitoring/recording"
 )
 
+const older = "the recording is older than its metric: make record"
+
 // silent are the panels that show nothing in the recording, and why a lab does not show it.
 var silent = map[string]string{
-	"Daemok / Disruption: Nodes to empty":       "the recording is older than its metric: make record",
-	"Daemok / Controller: Outdated definitions": "a lab has the definitions of its own build",
+	"Daemok / Disruption: Nodes to empty":                       older,
+	"Daemok / Capacity and cost: Cost by namespace":             older,
+	"Daemok / Capacity and cost: Idle cost by cause":            older,
+	"Daemok / Capacity and cost: Savings promised and realised": older,
+	"Daemok / Controller: Outdated definitions":                 "a lab has the definitions of its own build",
 }
 
 // lab is the recording of a quarter of an hour in a lab.
