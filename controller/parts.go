@@ -84,6 +84,8 @@ type Planning struct {
 	Filled      func(ctx context.Context) bool    // waits until the watches have listed what there is; false when ctx ended
 	Began       func()                            // called right before the first plan
 	Savings     *spend.Savings                    // counts what disruption saves; nil: that is not counted
+
+	Made func(*cluster.Snapshot, plan.Plan) // receives each plan once it is carried out; may be nil
 }
 
 // Self is where the controller runs.

@@ -36,7 +36,7 @@ func (p Parts) plans(clusterState *snapshot.ClusterState, ledger *apply.Ledger, 
 	}
 	loop := &planner.Planner{
 		Source: clusterState, Ledger: ledger, Applier: applier, Now: p.Now, Traces: p.Traces,
-		Listener: withNewest{listeners, newest},
+		Listener: withNewest{listeners, newest, p.Made},
 		Preparer: &launch.Preparer{Pools: clusterState, Instances: p.Instances(plansName), Log: p.Log, Requests: requests},
 		Policy:   p.Policy, Effort: p.Effort, Window: p.Window, Planning: p.Metrics.Planning,
 	}
@@ -64,10 +64,19 @@ func (p Parts) plans(clusterState *snapshot.ClusterState, ledger *apply.Ledger, 
 	}
 }
 
-// withNewest also hands on each plan when it is made.
+// withNewest also hands on each plan when it is made, and once it is carried out.
 type withNewest struct {
 	planner.All
 	newest func(plan.Plan)
+	made   func(*cluster.Snapshot, plan.Plan) // may be nil
+}
+
+// Explain reports a plan that is carried out.
+func (w withNewest) Explain(s *cluster.Snapshot, p plan.Plan) {
+	w.All.Explain(s, p)
+	if w.made != nil {
+		w.made(s, p)
+	}
 }
 
 // Planned reports a new plan.

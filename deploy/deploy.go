@@ -30,6 +30,11 @@ var ShadowRBAC []byte
 //go:embed rbac-web.yaml
 var WebRBAC []byte
 
+// UsageRBAC is the manifest of the optional right to list what nodes and pods use, for pages that show it.
+//
+//go:embed rbac-usage.yaml
+var UsageRBAC []byte
+
 // SteeringRBAC is the manifest of the right to patch pods, so that those on nodes that are to empty get a deletion cost,
 // and of the admission policy that limits it to that.
 //

@@ -58,7 +58,7 @@ func write(folder string) error {
 
 // derived returns the files to write by name; charts is what they are made of beside the rest of the repository.
 func derived(charts fs.FS) (map[string][]byte, error) {
-	files := map[string][]byte{"daemok/files/rbac.yaml": deploy.RBAC, "daemok/files/rbac-surge.yaml": deploy.SurgeRBAC, "daemok/files/rbac-shadow.yaml": deploy.ShadowRBAC, "daemok/files/rbac-nominate.yaml": deploy.NominateRBAC, "daemok/files/rbac-steering.yaml": deploy.SteeringRBAC, "daemok/files/rbac-web.yaml": deploy.WebRBAC}
+	files := map[string][]byte{"daemok/files/rbac.yaml": deploy.RBAC, "daemok/files/rbac-surge.yaml": deploy.SurgeRBAC, "daemok/files/rbac-shadow.yaml": deploy.ShadowRBAC, "daemok/files/rbac-nominate.yaml": deploy.NominateRBAC, "daemok/files/rbac-steering.yaml": deploy.SteeringRBAC, "daemok/files/rbac-web.yaml": deploy.WebRBAC, "daemok/files/rbac-usage.yaml": deploy.UsageRBAC}
 	definitions, err := fs.Glob(crds.FS, "*.yaml")
 	if err != nil {
 		return nil, err

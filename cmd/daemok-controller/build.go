@@ -116,10 +116,11 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 	}
 	p.follower = p.newFollower()
 	p.metrics.PodsOn = state.PodsOn(m.GetClient())
-	if err := p.add(ctx); err != nil {
+	made := &madePlans{}
+	if err := p.add(ctx, made); err != nil {
 		return nil, err
 	}
-	return m, errors.Join(p.addMetrics(ctx, scraped), p.addWeb())
+	return m, errors.Join(p.addMetrics(ctx, scraped), p.addWeb(made))
 }
 
 // parts is what the loops share.
@@ -168,7 +169,7 @@ func (p *parts) pools() []nodepool.Generation {
 }
 
 // add hands the loops to the manager.
-func (p *parts) add(ctx context.Context) error {
+func (p *parts) add(ctx context.Context, made *madePlans) error {
 	savings := spend.NewSavings(func() *cluster.Snapshot { return p.clusterState.Snapshot() }, p.record, p.clock.Now)
 	if err := metrics.Registry.Register(savings); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
@@ -188,6 +189,7 @@ func (p *parts) add(ctx context.Context) error {
 			Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
 			Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
 			Filled:      p.manager.GetCache().WaitForCacheSync, Began: p.metrics.Synced, Savings: savings,
+			Made: p.options.web.listener(made),
 		},
 		Record: p.record, Traces: p.traces,
 		Self:         controller.Self{Cluster: p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod()},

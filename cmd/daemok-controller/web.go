@@ -15,9 +15,17 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/floor"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/usage"
 	"github.com/daemok/daemok/observe/record"
+	"github.com/daemok/daemok/ui/changes"
+	"github.com/daemok/daemok/ui/page"
+	"github.com/daemok/daemok/ui/text"
 	"github.com/daemok/daemok/ui/view"
 	"github.com/daemok/daemok/ui/web"
 	"github.com/daemok/daemok/ui/web/review"
@@ -43,13 +51,17 @@ const (
 )
 
 // addWeb serves the pages, where that is asked for: on every replica, of what this one knows.
-func (p *parts) addWeb() error {
+func (p *parts) addWeb(made *madePlans) error {
 	w := p.options.web
 	if w.port == 0 {
 		return nil
 	}
-	source := &webSource{parts: p, changed: make(chan struct{}, 1)}
-	o := web.Options{Source: source, Record: recorded{p.record}, Title: p.options.clusterName}
+	meter := usage.Meter{Live: p.manager.GetAPIReader(), Who: "the controller"}
+	source := &webSource{parts: p, changed: make(chan struct{}, 1), meter: meter}
+	o := web.Options{
+		Source: source, Record: recorded{p.record}, Title: p.options.clusterName,
+		Planner: made, Latest: true, Meter: meter,
+	}
 	host := "127.0.0.1"
 	if w.exposed {
 		host = ""
@@ -73,6 +85,7 @@ func serveWeb(ctx context.Context, to net.Listener, s *web.Server, source *webSo
 	var follows sync.WaitGroup
 	defer follows.Wait()
 	follows.Go(func() { source.run(ctx) })
+	follows.Go(func() { source.measure(ctx) })
 	follows.Go(func() { s.Run(ctx) })
 	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	follows.Go(func() {
@@ -89,12 +102,21 @@ func serveWeb(ctx context.Context, to net.Listener, s *web.Server, source *webSo
 type webSource struct {
 	*parts
 	browsers func() int
+	meter    usage.Meter
 	current  atomic.Pointer[view.Cluster]
+	input    atomic.Pointer[view.Input] // of the current view
+	used     atomic.Pointer[map[string]quantity.Resources]
 	changed  chan struct{}
+
+	bounded time.Time // when the bound was computed, which takes longer than all the rest
+	bound   float64
 }
 
 // View implements view.Source.
 func (s *webSource) View() *view.Cluster { return s.current.Load() }
+
+// Input implements view.Inputs.
+func (s *webSource) Input() *view.Input { return s.input.Load() }
 
 // Changed implements view.Source.
 func (s *webSource) Changed() <-chan struct{} { return s.changed }
@@ -124,16 +146,41 @@ func (s *webSource) run(ctx context.Context) {
 	}
 }
 
+// usedEvery is how often metrics-server is asked, which knows something new as often.
+const usedEvery = 15 * time.Second
+
+// measure asks what nodes use while a browser follows, until ctx ends. Where metrics-server is missing, or the right to
+// list what it has, nothing is shown of that.
+func (s *webSource) measure(ctx context.Context) {
+	for pause.For(ctx, usedEvery) == nil {
+		if s.browsers() == 0 {
+			continue
+		}
+		used, _, err := s.meter.Nodes(ctx)
+		if err == nil {
+			s.used.Store(&used)
+		}
+	}
+}
+
 // view is what is known now.
 func (s *webSource) view() view.Cluster {
 	now := s.clusterState.Snapshot()
 	in := view.Input{Snapshot: now, Offers: true, Prices: aws.ListPrices{}, Deadlines: s.deadlines(now), Controller: &view.Controller{Version: version.Get().Version}}
 	in.Statements, _ = s.record.Statements(time.Time{})
+	if used := s.used.Load(); used != nil {
+		in.Usage = *used
+	}
+	if now.Now.Sub(s.bounded) >= boundEvery {
+		s.bounded, s.bound = now.Now, floor.Cluster(now)
+	}
+	in.Bound = s.bound
 	if s.leads() {
 		in.Controller.Leader, in.Controller.Renewed = ownPod(), now.Now
 	} else {
 		in.Troubles = append(in.Troubles, fmt.Sprintf("Pod %s does not lead, and does not know what the leader decides: open the pages of the pod that holds the lease %s.", ownPod(), ownLease(s.options)))
 	}
+	s.input.Store(&in)
 	return view.Of(in)
 }
 
@@ -160,4 +207,44 @@ type recorded struct{ *record.Record }
 // About lists what is on record about an object.
 func (r recorded) About(_ context.Context, o record.Object) ([]record.Statement, error) {
 	return r.Record.About(o), nil
+}
+
+// listener receives plans for the pages; nil: they are not served.
+func (w webOptions) listener(made *madePlans) func(*cluster.Snapshot, plan.Plan) {
+	if w.port == 0 {
+		return nil
+	}
+	return made.take
+}
+
+// madePlans are the newest plan of this process, and the newest that did anything.
+type madePlans struct {
+	newest atomic.Pointer[changes.Situation]
+	acted  atomic.Pointer[page.Page]
+}
+
+func (m *madePlans) take(s *cluster.Snapshot, p plan.Plan) {
+	now := &changes.Situation{Snapshot: s, Plan: p}
+	m.newest.Store(now)
+	if !now.Counts().Nothing() {
+		laid := changes.Page(changes.Input{Situation: *now})
+		m.acted.Store(&laid)
+	}
+}
+
+// Plan lays out the newest plan, and where it does nothing the newest that did.
+func (m *madePlans) Plan(context.Context) (page.Page, error) {
+	now := m.newest.Load()
+	if now == nil {
+		return page.Page{}, errors.New("this pod has made none yet: " +
+			"the pod that leads makes plans, and carries them out; open its pages")
+	}
+	out := changes.Page(changes.Input{Situation: *now})
+	if acted := m.acted.Load(); acted != nil && now.Counts().Nothing() {
+		before := page.Block{Heading: "The plan before, which is carried out", Tone: text.Strong}
+		before.Line(text.Of(acted.Note))
+		out.Add(before)
+		out.Add(acted.Blocks...)
+	}
+	return out, nil
 }

@@ -18,12 +18,17 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Pods is what pods use now, of one namespace or, where that is empty, of all; without it, why that is not known. The
-// client must know the kinds of metrics.k8s.io.
-func Pods(ctx context.Context, live client.Reader, namespace string) (map[cost.PodID]cost.Used, string, error) {
+// Meter asks metrics-server.
+type Meter struct {
+	Live client.Reader // must know the kinds of metrics.k8s.io
+	Who  string        // asks, for reasons: "you", "the controller"
+}
+
+// Pods is what pods use now, of one namespace or, where that is empty, of all; without it, why that is not known.
+func (m Meter) Pods(ctx context.Context, namespace string) (map[cost.PodID]cost.Used, string, error) {
 	var list metrics.PodMetricsList
 	const lacks = "What pods request too much is not known: "
-	switch why, err := read(ctx, live, &list, "pods", client.InNamespace(namespace)); {
+	switch why, err := m.read(ctx, &list, "pods", client.InNamespace(namespace)); {
 	case err != nil:
 		return nil, "", err
 	case why != "":
@@ -31,21 +36,21 @@ func Pods(ctx context.Context, live client.Reader, namespace string) (map[cost.P
 	}
 	out := make(map[cost.PodID]cost.Used, len(list.Items))
 	for i := range list.Items {
-		m, used := &list.Items[i], cost.Used{Samples: 1}
-		for _, c := range m.Containers {
+		pod, used := &list.Items[i], cost.Used{Samples: 1}
+		for _, c := range pod.Containers {
 			r := resources(c.Usage)
 			used.CPU += r.CPU
 			used.Memory += r.Memory
 		}
-		out[cost.PodID{Namespace: m.Namespace, Name: m.Name}] = used
+		out[cost.PodID{Namespace: pod.Namespace, Name: pod.Name}] = used
 	}
 	return out, "", nil
 }
 
 // Nodes is what is used on each node now, by its name; without it, why that is not known.
-func Nodes(ctx context.Context, live client.Reader) (map[string]quantity.Resources, string, error) {
+func (m Meter) Nodes(ctx context.Context) (map[string]quantity.Resources, string, error) {
 	var list metrics.NodeMetricsList
-	if why, err := read(ctx, live, &list, "nodes"); why != "" || err != nil {
+	if why, err := m.read(ctx, &list, "nodes"); why != "" || err != nil {
 		return nil, why, err
 	}
 	out := make(map[string]quantity.Resources, len(list.Items))
@@ -56,10 +61,10 @@ func Nodes(ctx context.Context, live client.Reader) (map[string]quantity.Resourc
 }
 
 // read lists what metrics-server has; why says that it has nothing.
-func read(
-	ctx context.Context, live client.Reader, list client.ObjectList, what string, of ...client.ListOption,
+func (m Meter) read(
+	ctx context.Context, list client.ObjectList, what string, of ...client.ListOption,
 ) (why string, err error) {
-	switch err := live.List(ctx, list, of...); {
+	switch err := m.Live.List(ctx, list, of...); {
 	case err == nil:
 		return "", nil
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
@@ -67,7 +72,7 @@ func read(
 	case apierrors.IsServiceUnavailable(err):
 		return "metrics-server does not answer.", nil
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("you may not list %s.metrics.k8s.io; grant the verb list on them.", what), nil
+		return fmt.Sprintf("%s may not list %s.metrics.k8s.io; grant the verb list on them.", m.Who, what), nil
 	default:
 		return "", fmt.Errorf("list %s.metrics.k8s.io: %w", what, err)
 	}

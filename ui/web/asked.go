@@ -173,7 +173,7 @@ func (d *desk) report(ctx context.Context, by []string) (bill, error) {
 	}
 	if d.Meter != nil {
 		var err error
-		if of.Usage, of.NoUsage, err = d.Meter.Pods(ctx); err != nil {
+		if of.Usage, of.NoUsage, err = d.Meter.Pods(ctx, ""); err != nil {
 			of.NoUsage = "What pods request too much is not known: " + err.Error()
 		}
 	}

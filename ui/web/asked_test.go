@@ -114,7 +114,7 @@ func TestWhyThereIsNoPlan(t *testing.T) {
 // half is a meter: every pod of the example uses half of a core.
 type half struct{ *example.Cluster }
 
-func (h half) Pods(context.Context) (map[cost.PodID]cost.Used, string, error) {
+func (h half) Pods(context.Context, string) (map[cost.PodID]cost.Used, string, error) {
 	out := map[cost.PodID]cost.Used{}
 	for _, n := range h.View().Nodes {
 		for _, p := range n.Pods {

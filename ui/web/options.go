@@ -47,6 +47,6 @@ type planner interface {
 
 // meter knows what pods use.
 type meter interface {
-	// Pods is what each pod uses; without it, a sentence why that is not known.
-	Pods(ctx context.Context) (map[cost.PodID]cost.Used, string, error)
+	// Pods is what pods use, of one namespace or, where that is empty, of all; without it, a sentence why it is not known.
+	Pods(ctx context.Context, namespace string) (map[cost.PodID]cost.Used, string, error)
 }

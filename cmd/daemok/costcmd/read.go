@@ -120,7 +120,8 @@ func (f *flags) live(ctx context.Context, see See, groups [][]cost.Key, c chosen
 			return in, err
 		}
 	}
-	if in.Usage, in.NoUsage, err = usage.Pods(ctx, seen.Live, c.namespace); err != nil {
+	meter := usage.Meter{Live: seen.Live, Who: "you"}
+	if in.Usage, in.NoUsage, err = meter.Pods(ctx, c.namespace); err != nil {
 		return in, err
 	}
 	if err := fill(&in, seen.Snapshot, f.at.Region, c); err != nil {

@@ -320,7 +320,7 @@ func (l *looker) controller(ctx context.Context) (out view.Controller) {
 
 // usage is what metrics-server says of nodes; nil without one.
 func (l *looker) usage(ctx context.Context) map[string]quantity.Resources {
-	out, why, err := usage.Nodes(ctx, l.store.Client)
+	out, why, err := usage.Meter{Live: l.store.Client, Who: "you"}.Nodes(ctx)
 	if strings.HasPrefix(why, "you may not") {
 		l.troubles.add("You may not list nodes.metrics.k8s.io: grant the verb list on them to see what nodes use.")
 	}

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cmd/daemok/inspect"
-	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/kube/usage"
 	"github.com/daemok/daemok/observe/record"
 	"github.com/daemok/daemok/ui/page"
@@ -70,7 +69,8 @@ The controller can serve the same pages: see docs/tasks/web.md.`,
 			}
 			o := web.Options{
 				Source: source, Record: &written{store: store, namespace: at.SystemNamespace()},
-				Title: at.EKSName(), Token: rand.Text(), Planner: planner{plan, at}, Meter: meter{store},
+				Title: at.EKSName(), Token: rand.Text(),
+				Planner: planner{plan, at}, Meter: usage.Meter{Live: store, Who: "you"},
 			}
 			return serve(cmd.Context(), to, o, cmd.OutOrStdout())
 		},
@@ -131,14 +131,6 @@ type planner struct {
 
 // Plan lays out what would happen now.
 func (p planner) Plan(ctx context.Context) (page.Page, error) { return p.plan(ctx, p.at) }
-
-// meter asks metrics-server.
-type meter struct{ live client.Reader }
-
-// Pods is what pods use now.
-func (m meter) Pods(ctx context.Context) (map[cost.PodID]cost.Used, string, error) {
-	return usage.Pods(ctx, m.live, "")
-}
 
 // freshFor is for how long a record that was read is used again.
 const freshFor = 2 * time.Second

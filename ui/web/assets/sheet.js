@@ -30,7 +30,7 @@ export function planPage(cluster, facts) {
   const state = el("p", { role: "status" });
   const again = el("button", { type: "button", onclick: () => read() }, facts.latest ? "Read it again" : "Compute it again");
   const content = el("div");
-  const element = el("div", {}, el("h2", {}, "What would happen now"), el("p", { class: "asked" }, again, state), content);
+  const element = el("div", {}, el("h2", {}, facts.latest ? "What the controller decided last" : "What would happen now"), el("p", { class: "asked" }, again, state), content);
   let since = 0, closed = false, trouble = "";
   const timer = setInterval(say, 1000);
 
@@ -38,7 +38,7 @@ export function planPage(cluster, facts) {
     again.disabled = since > 0;
     let text = trouble;
     if (since > 0) text = `${facts.latest ? "Reading" : "Computing"} … ${Date.now() - since > 2000 ? span((Date.now() - since) / 1000) : ""}`;
-    else if (!trouble && last) text = `Made at ${clock(last.at)}, ${span((Date.now() - Date.parse(last.at)) / 1000)} ago` + (facts.latest ? "" : `; it took ${last.seconds.toFixed(1)} s`) + ".";
+    else if (!trouble && last) text = `${facts.latest ? "Read" : "Made"} at ${clock(last.at)}, ${span((Date.now() - Date.parse(last.at)) / 1000)} ago` + (facts.latest ? "" : `; it took ${last.seconds.toFixed(1)} s`) + ".";
     if (state.textContent !== text) fill(state, text); // and no more often: it is read aloud
     state.classList.toggle("warning", since === 0 && trouble !== "");
   }

@@ -88,7 +88,7 @@ func (p planner) Plan(context.Context) (page.Page, error) {
 // meter has every pod use a third of its cpu and half of its memory.
 type meter struct{ *example.Cluster }
 
-func (m meter) Pods(context.Context) (map[cost.PodID]cost.Used, string, error) {
+func (m meter) Pods(context.Context, string) (map[cost.PodID]cost.Used, string, error) {
 	out := map[cost.PodID]cost.Used{}
 	s := m.Input().Snapshot
 	for i := range s.Nodes {

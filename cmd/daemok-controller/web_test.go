@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// The page Plan of a controller has what it decided last, and what it did last.
+func TestThePagesShowTheNewestPlanAndTheNewestThatDidAnything(t *testing.T) {
+	at := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
+	s := func(after time.Duration) *cluster.Snapshot { return &cluster.Snapshot{Now: at.Add(after)} }
+	gone := plan.Plan{Withdrawals: []plan.Withdrawal{{Claim: "default-x2x8p", Note: "no pod needs it"}}}
+	made := &madePlans{}
+	if _, err := made.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "the pod that leads makes plans") {
+		t.Errorf("without a plan: %v", err)
+	}
+	for _, step := range []struct {
+		s      *cluster.Snapshot
+		p      plan.Plan
+		title  string
+		before string // when the plan was made that is shown below
+	}{
+		{s(0), plan.Plan{}, "Plan: nothing to do", ""},
+		{s(time.Minute), gone, "Plan: -1 NodeClaim withdrawn", ""},
+		{s(2 * time.Minute), plan.Plan{}, "Plan: nothing to do", "09:01:00"},
+	} {
+		made.take(step.s, step.p)
+		got, err := made.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := ""
+		for _, b := range got.Blocks {
+			if strings.HasPrefix(b.Heading, "The plan before") {
+				before = b.Lines[0][0].Text
+			}
+		}
+		if got.Title != step.title || (before == "") != (step.before == "") || !strings.Contains(before, step.before) {
+			t.Errorf("at %v: got %q and below %q, want %q and %q", step.s.Now, got.Title, before, step.title, step.before)
+		}
+	}
+}
