@@ -33,7 +33,11 @@ func (p *Provider) Refresh(ctx context.Context) error {
 		return err
 	}
 	_, shifts := p.Shifts(ctx)
-	for _, err := range []error{p.RefreshOnDemand(ctx), p.RefreshSpot(ctx), p.RefreshTemplates(ctx), p.RefreshQuotas(ctx), shifts} {
+	errs := []error{p.RefreshOnDemand(ctx), p.RefreshSpot(ctx), p.RefreshQuotas(ctx), shifts}
+	if !p.options.ReadOnly { // which has no launch templates to remove
+		errs = append(errs, p.RefreshTemplates(ctx))
+	}
+	for _, err := range errs {
 		if err != nil && p.options.Warn != nil {
 			p.options.Warn(err)
 		}

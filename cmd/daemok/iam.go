@@ -36,6 +36,7 @@ type iamFlags struct {
 	account, partition, queue string
 	roles                     []string
 	alone, adoption, shifts   bool
+	shadow                    bool
 }
 
 func (f *iamFlags) add(cmd *cobra.Command) {
@@ -48,7 +49,16 @@ func (f *iamFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.queue, "queue", "", "name of the interruption queue; default as the controller's Deployment has it; none: no queue")
 	cmd.Flags().BoolVar(&f.alone, "without-cluster", false, "do not read the cluster: the policy covers every feature but zonal shifts and adoption (--zonal-shift, --adoption)")
 	cmd.Flags().BoolVar(&f.adoption, "adoption", false, "add the right to tag instances that daemok adopt or a migration takes over")
+	cmd.Flags().BoolVar(&f.shadow, "shadow", false, "the policy of shadow mode (daemok-controller --shadow), which reads alone")
 	cmd.Flags().BoolVar(&f.shifts, "zonal-shift", false, "add the right to follow zonal shifts, whatever the controller's Deployment says")
+}
+
+// parts are the rights that are meant.
+func (f *iamFlags) parts(s rights.Scope) []rights.Part {
+	if f.shadow {
+		return rights.Shadow(s)
+	}
+	return rights.Parts(s)
 }
 
 // Forms of what flags name. A role has a name, with its path or without, or an ARN.
@@ -96,6 +106,7 @@ with --account and --region no AWS credentials either. Print the policy again wh
 uses something new.`,
 		Example: `  daemok iam policy
   daemok iam policy -o terraform > policy.tf
+  daemok iam policy --shadow
   daemok iam policy --without-cluster --cluster-name prod --account 123456789012 --region eu-west-1 -o cloudformation`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return f.check() },
@@ -105,7 +116,7 @@ uses something new.`,
 			if err != nil {
 				return err
 			}
-			return writePolicy(cmd.OutOrStdout(), cmd.ErrOrStderr(), scope, form, part)
+			return writePolicy(cmd.OutOrStdout(), cmd.ErrOrStderr(), scope.Cluster, f.parts(scope), form, part)
 		},
 	}
 	f.add(cmd)
@@ -114,9 +125,8 @@ uses something new.`,
 	return cmd
 }
 
-// writePolicy prints the policy of a scope, or one part of it.
-func writePolicy(out, notes io.Writer, scope rights.Scope, form *output.Format, part string) error {
-	parts := rights.Parts(scope)
+// writePolicy prints the policy of a cluster, or one part of it.
+func writePolicy(out, notes io.Writer, cluster string, parts []rights.Part, form *output.Format, part string) error {
 	if part != "" {
 		var names []string
 		for _, p := range parts {
@@ -133,9 +143,9 @@ func writePolicy(out, notes io.Writer, scope rights.Scope, form *output.Format, 
 	a := output.Answer{Value: json.RawMessage(whole.JSON()), Text: func(out io.Writer) (err error) {
 		switch {
 		case form.Is("cloudformation"):
-			_, err = io.WriteString(out, deploy.CloudFormation(parts, scope.Cluster))
+			_, err = io.WriteString(out, deploy.CloudFormation(parts, cluster))
 		case form.Is("terraform"):
-			_, err = io.WriteString(out, deploy.Terraform(parts, scope.Cluster))
+			_, err = io.WriteString(out, deploy.Terraform(parts, cluster))
 		default:
 			announce(notes, whole)
 			_, err = io.WriteString(out, whole.JSON())

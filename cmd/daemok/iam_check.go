@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/daemok/daemok/cloud/aws/audit"
-	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/access/output"
@@ -97,7 +96,7 @@ func (r *iamReader) check(ctx context.Context, role string) (checked, error) {
 		own = scope.RoleARN(name)
 	}
 	c := checked{role: scope.RoleARN(role), how: "simulated by IAM"}
-	if role == "" {
+	if role == "" && !r.flags.shadow { // whose service account is another
 		if c.role, err = r.roleInCluster(ctx, a, scope.Cluster); err != nil {
 			return checked{}, err
 		}
@@ -108,7 +107,7 @@ func (r *iamReader) check(ctx context.Context, role string) (checked, error) {
 	case c.role == "":
 		c.role, c.callers = own, true
 	}
-	parts := rights.Parts(scope)
+	parts := r.flags.parts(scope)
 	c.findings, err = a.Simulate(ctx, c.role, parts, scope.Account)
 	switch {
 	case err == nil || !errors.Is(err, audit.ErrNotSimulated):

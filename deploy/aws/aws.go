@@ -60,7 +60,7 @@ func Files() (map[string]string, error) {
 		return nil, err
 	}
 	files := map[string]string{"cloudformation.yaml": template, "terraform/policies.tf": moduleFile()}
-	for _, p := range rights.Parts(placeholders()) {
+	for _, p := range append(rights.Parts(placeholders()), rights.Shadow(placeholders())...) {
 		files["policies/"+dashed(p.Name)+".json"] = p.Document().JSON()
 	}
 	return files, nil
