@@ -146,6 +146,10 @@ func controllerRuns(ctx context.Context, p *Patient) ([]Finding, error) {
 		}
 		return []Finding{trouble(Warning, "", fmt.Sprintf("no Deployment in namespace %s runs the controller, and one in %s does", p.Namespace, strings.Join(where, " and ")), "daemok doctor --system-namespace "+where[0])}, nil
 	}
+	if found.Shadow() && d.Status.ReadyReplicas > 0 {
+		return []Finding{fine("Deployment %s is in shadow mode: it makes plans and changes nothing; "+
+			"daemok shadow report shows what it would have done", d.Name)}, nil
+	}
 	pods, nodes, err := podsOf(ctx, p, d)
 	if err != nil {
 		return nil, err
@@ -267,6 +271,10 @@ func otherAutoscalers(ctx context.Context, p *Patient) ([]Finding, error) {
 	if err := p.Store.List(ctx, &list); err != nil {
 		return nil, fmt.Errorf("list Deployments: %w", err)
 	}
+	if found.Shadow() {
+		return []Finding{fine("another autoscaler may be at work: Deployment %s is in shadow mode and changes nothing",
+			found.Deployment.Name)}, nil
+	}
 	var out []Finding
 	for i := range list.Items {
 		d := &list.Items[i]
@@ -288,7 +296,7 @@ func otherAutoscalers(ctx context.Context, p *Patient) ([]Finding, error) {
 		if err != nil {
 			return out, err
 		}
-		if is && found.Deployment != nil && !isKarpenter(d) {
+		if is && found.Deployment != nil && !isKarpenter(d) && !second.Shadow() {
 			out = append(out, secondRelease(found, &second))
 		}
 	}

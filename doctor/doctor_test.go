@@ -340,6 +340,14 @@ func TestWhatIsWrongIsReported(t *testing.T) {
 		"another program that knows the cluster's name": {func(w *town) {
 			w.objects["second"] = deployment("logs", "fluent-bit", "fluent/fluent-bit", "CLUSTER_NAME=prod")
 		}, "", OK, ""},
+		"a second Daemok in shadow mode": {func(w *town) {
+			w.objects["second"] = deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "CLUSTER_NAME=prod", "SHADOW=true")
+		}, "", OK, ""},
+		"shadow mode alone, beside the Cluster Autoscaler": {func(w *town) {
+			w.objects["controller"] = deployment("kube-system", "karpenter", "ghcr.io/daemok/daemok-controller:v1", "CLUSTER_NAME=prod", "SHADOW=true", "INTERRUPTION_QUEUE=prod")
+			w.objects["controller"].(*appsv1.Deployment).Status.ReadyReplicas = 1
+			w.objects["second"] = deployment("kube-system", "cluster-autoscaler", "registry.k8s.io/autoscaling/cluster-autoscaler:v1.36.0")
+		}, "", OK, ""},
 		"a second Daemok that is switched off": {func(w *town) {
 			d := deployment("nodes", "nodes", "ghcr.io/daemok/daemok-controller:v1", "CLUSTER_NAME=prod")
 			d.Spec.Replicas = new(int32(0))

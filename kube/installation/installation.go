@@ -37,8 +37,8 @@ type Installation struct {
 }
 
 // Find searches for the controller's Deployment: the first by name in the namespace that runs Daemok, else the first
-// that runs Karpenter, known by its image or by its settings. It reads the ConfigMaps that the controller's settings
-// come from too, karpenter-global-settings among them, where there are any and they may be read.
+// that runs Karpenter, known by its image or by its settings, else one in shadow mode. It reads the ConfigMaps that the
+// controller's settings come from too, karpenter-global-settings among them, where there are any and they may be read.
 func Find(ctx context.Context, from client.Reader, namespace string) (Installation, error) {
 	out := Installation{Namespace: namespace, Account: usualAccount}
 	var list appsv1.DeploymentList
@@ -50,7 +50,7 @@ func Find(ctx context.Context, from client.Reader, namespace string) (Installati
 		if err != nil {
 			return Installation{}, err
 		}
-		if is && (out.Deployment == nil || out.isKarpenter() && !found.isKarpenter()) {
+		if is && (out.Deployment == nil || found.before(out)) {
 			out = found
 		}
 	}
@@ -79,6 +79,17 @@ func Read(ctx context.Context, from client.Reader, d *appsv1.Deployment) (i Inst
 func (i Installation) isKarpenter() bool {
 	return IsKarpenter(controllerOf(&i.Deployment.Spec.Template.Spec).Image)
 }
+
+// before reports whether it is meant rather than another of its namespace.
+func (i Installation) before(other Installation) bool {
+	if i.Shadow() != other.Shadow() {
+		return other.Shadow()
+	}
+	return other.isKarpenter() && !i.isKarpenter()
+}
+
+// IsKarpenter reports whether the installation is Karpenter's own.
+func (i Installation) IsKarpenter() bool { return i.Deployment != nil && i.isKarpenter() }
 
 // Lease is what the controllers of the installation lead by.
 func (i Installation) Lease() Lease { return LeaseOf(i.Namespace, i.Setting) }

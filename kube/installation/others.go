@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -51,7 +50,7 @@ func Others(ctx context.Context, from client.Reader, lease Lease, own client.Obj
 			continue // one that does not start leads by nothing
 		}
 		says := stated(c)
-		if shadow, err := strconv.ParseBool(says["SHADOW"]); err == nil && shadow {
+		if shadows(c) {
 			continue // it changes nothing
 		}
 		r := Release{Namespace: d.Namespace, Name: cmp.Or(d.Spec.Template.Labels[labelInstance], d.Name), Lease: LeaseOf(d.Namespace, func(name string) string { return says[name] })}

@@ -72,8 +72,14 @@ func (s *screen) controller() {
 	case k == nil:
 		s.Line(text.Say(text.Faint, "at %s", moment(s.c.At)))
 	case k.Acts(s.c.At):
-		s.Line(text.Say(text.Good, "Daemok acts"), text.Of(": "+s.release(k)+"pod "+k.Leader),
+		who := "Daemok"
+		if k.Karpenter {
+			who = "Karpenter"
+		}
+		s.Line(text.Say(text.Good, "%s acts", who), text.Of(": "+s.release(k)+"pod "+k.Leader),
 			text.Say(text.Faint, ", at %s", moment(s.c.At)))
+	case k.Leader == "" && len(k.InShadow) > 0 && k.Wanted == 0:
+		s.Line(text.Say(text.Warn, "Daemok changes nothing"), text.Say(text.Faint, ", at %s", moment(s.c.At)))
 	case k.Leader != "":
 		s.Line(text.Say(text.Bad, "No controller acts: "),
 			text.Of(fmt.Sprintf("pod %s renewed its lease %s ago, and no other has taken it", k.Leader,

@@ -10,6 +10,9 @@ type Controller struct {
 	Ready   int32     `json:"ready"`             // its replicas that are
 	Wanted  int32     `json:"wanted"`            // its replicas that should be
 	Record  time.Time `json:"record,omitzero"`   // when its record last changed; zero: there is none
+
+	Karpenter bool     `json:"karpenter,omitempty"` // it is Karpenter's own
+	InShadow  []string `json:"inShadow,omitempty"`  // Deployments in shadow mode, which change nothing, as "namespace/name"
 }
 
 // leaseLasts is for how long a lease holds after its renewal: half a minute is more than any controller's.

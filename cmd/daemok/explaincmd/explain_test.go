@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -161,6 +163,11 @@ func TestOneScreenExplainsAnObject(t *testing.T) {
 			t.Errorf("without a record: %v\n%s\nwant %q", err, without, want)
 		}
 	}
+	watching := shadowBeside(t, scheme, waits, node)
+	if out, err := explained(t, watching, "pod", "web-1", "-n", "shop"); err != nil || strings.Contains(out, "No decision is on record") ||
+		!strings.Contains(strings.Join(strings.Fields(out), " "), "Shadow mode: Deployment daemok/shadow makes plans and changes nothing; daemok shadow report shows") {
+		t.Errorf("beside shadow mode alone: %v\n%s", err, out)
+	}
 	commandtest.Leave(t, cluster, record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, UID: "1", Topic: record.TopicPlace,
 		Said: "has no place", Why: "NodePool/default: limit cpu is 1 short"})
 	for args, want := range map[string]string{
@@ -183,4 +190,12 @@ func TestOneScreenExplainsAnObject(t *testing.T) {
 			t.Errorf("daemok explain %s says\n%s\nwant %q", args, out, want)
 		}
 	}
+}
+
+// shadowBeside is a cluster with a controller in shadow mode.
+func shadowBeside(t *testing.T, scheme *runtime.Scheme, objects ...client.Object) client.Client {
+	t.Helper()
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "daemok", Name: "shadow"}, Status: appsv1.DeploymentStatus{ReadyReplicas: 1}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Image: "ghcr.io/daemok/daemok-controller:v1", Env: []corev1.EnvVar{{Name: "SHADOW", Value: "true"}}}}
+	return fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(append(objects, d)...).Build()
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apiclock"
+	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/usage"
 	"github.com/daemok/daemok/observe/record"
@@ -220,6 +221,7 @@ func (l *looker) input(ctx context.Context) view.Input {
 		l.troubles.add("You may not read ConfigMaps in namespace %s: grant the verb get on them to see why pods wait and nodes stay.", l.at.SystemNamespace())
 	case err != nil:
 		l.troubles.add("The controller's record cannot be read: %v", err)
+	case written.IsZero() && len(now.controller.InShadow) > 0:
 	case written.IsZero():
 		l.troubles.add("No decision is on record in namespace %s: reasons are missing. --system-namespace names another namespace.", l.at.SystemNamespace())
 	default:
@@ -227,6 +229,11 @@ func (l *looker) input(ctx context.Context) view.Input {
 		in.Controller.Record = written
 	}
 	in.Troubles = l.troubles.list()
+	if shadows := now.controller.InShadow; len(shadows) > 0 {
+		in.Troubles = append(in.Troubles,
+			fmt.Sprintf("Shadow mode: Deployment %s makes plans and changes nothing; daemok shadow report shows what it would have done.",
+				strings.Join(shadows, ", ")))
+	}
 	if ahead := l.clock.Ahead().Round(time.Second); ahead.Abs() > clockMayDiffer {
 		in.Troubles = append(in.Troubles,
 			fmt.Sprintf("This computer's clock differs from the API server's by %v: times here are the server's.",
@@ -281,7 +288,9 @@ func (l *looker) deadlines(s *cluster.Snapshot) map[string]time.Time {
 
 // controller is what the Deployment and the lease say.
 func (l *looker) controller(ctx context.Context) (out view.Controller) {
-	if d := l.at.Controller.Deployment; d != nil {
+	out.Karpenter = l.at.Controller.IsKarpenter()
+	out.InShadow, _ = installation.InShadow(ctx, l.store.Client) // who may not list Deployments is not concerned
+	if d := l.at.Controller.Deployment; d != nil && !l.at.Controller.Shadow() {
 		if err := l.live.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil && !apierrors.IsForbidden(err) {
 			l.troubles.add("Deployment %s/%s cannot be read: %v", d.Namespace, d.Name, err)
 		}
