@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -45,7 +46,8 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	live := shadow.Live{Reader: foreign.HideFrom(p.Live)}
 	clusterState := snapshot.New(p.Classes.Kinds, p.Now)
 	clusterState.Configure(func(s *snapshot.Settings) {
-		*s = snapshot.Settings{Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads, Doubt: p.doubt()}
+		*s = snapshot.Settings{Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads,
+			Doubt: p.doubt()}
 	})
 	watched := shadow.Watched{Informers: p.Watches}
 	if err := clusterState.Follow(ctx, watched, func(*karpv1.NodeClaim, bool) {}); err != nil {
@@ -62,7 +64,7 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	planned := make(chan struct{})
 	loop := &planner.Planner{
 		Source: clusterState, Ledger: world, Applier: world, Now: p.Now,
-		Listener: planner.All{shadow.Listener{World: world}, &firstPlan{planned: planned}},
+		Listener: planner.All{shadow.Listener{World: world}, &firstPlan{planned: planned, log: p.Log}},
 		Policy:   p.Policy, Effort: p.Effort, Window: p.Window, Planning: p.Metrics.Planning,
 	}
 	plans := func(ctx context.Context) error {
@@ -95,10 +97,15 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 type firstPlan struct {
 	shadow.Listener
 	planned chan<- struct{}
+	log     *slog.Logger
 	once    sync.Once
 }
 
 // Planned notes that there is a plan.
-func (f *firstPlan) Planned(*cluster.Snapshot, plan.Plan, time.Duration) {
-	f.once.Do(func() { close(f.planned) })
+func (f *firstPlan) Planned(s *cluster.Snapshot, _ plan.Plan, took time.Duration) {
+	f.once.Do(func() {
+		f.log.Info("made the first plan", "nodes", len(s.Nodes), "waiting", len(s.Waiting), "tookSeconds",
+			took.Seconds())
+		close(f.planned)
+	})
 }

@@ -11,6 +11,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/internal/pause"
@@ -66,8 +67,10 @@ func (w *world) build(ctx context.Context) error {
 func (w *world) perNode() int { return w.options.Pods/w.options.Nodes - daemonsPerNode }
 
 // launch has the controller launch nodes for pods. It ends when nothing is under way, and the controller with it.
-func (w *world) launch(ctx context.Context, count int, pods []*corev1.Pod, daemons []*daemonSet, dice *rand.Rand) error {
-	ctx, stop := context.WithTimeoutCause(ctx, buildFor, fmt.Errorf("the controller did not launch %d nodes within %v", count, buildFor))
+func (w *world) launch(ctx context.Context, count int, pods []*corev1.Pod, daemons []*daemonSet,
+	dice *rand.Rand) error {
+	ctx, stop := context.WithTimeoutCause(ctx, buildFor,
+		fmt.Errorf("the controller did not launch %d nodes within %v", count, buildFor))
 	defer stop()
 	for _, p := range pods {
 		if err := w.store.Put(p); err != nil {
@@ -129,7 +132,8 @@ func (w *world) saw(a store.Audit) {
 			w.ready <- o.Name
 		}
 	case *corev1.Node:
-		if before, _ := a.Before.(*corev1.Node); translate.HasTaint(before, api.TaintUnregistered) && !translate.HasTaint(o, api.TaintUnregistered) {
+		if before, _ := a.Before.(*corev1.Node); translate.HasTaint(before,
+			api.TaintUnregistered) && !translate.HasTaint(o, api.TaintUnregistered) {
 			w.opened <- o
 		}
 	}
@@ -200,7 +204,8 @@ func (w *world) bind(n *corev1.Node, pods []*corev1.Pod, daemons []*daemonSet, d
 	for _, d := range daemons {
 		p := podOf(d, "", dice)
 		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
-			{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{n.Name}}}}}}}}
+			{MatchFields: []corev1.NodeSelectorRequirement{{Key: metav1.ObjectNameField,
+				Operator: corev1.NodeSelectorOpIn, Values: []string{n.Name}}}}}}}}
 		pods = append(slices.Clone(pods), p)
 	}
 	for _, p := range pods {
@@ -229,6 +234,32 @@ func (w *world) beat(ctx context.Context) {
 		for i := range n.Status.Conditions {
 			n.Status.Conditions[i].LastHeartbeatTime = metav1.Now()
 		}
-		_ = w.hand.Status().Update(ctx, &n) // one that conflicts comes again in five minutes, as a kubelet's does sooner
+		_ = w.hand.Status().Update(ctx,
+			&n) // one that conflicts comes again in five minutes, as a kubelet's does sooner
+	}
+}
+
+// churn has pods end one after another, and come again on the same node under another name, until ctx ends.
+func (w *world) churn(ctx context.Context) {
+	if w.options.Changes <= 0 {
+		return
+	}
+	var all corev1.PodList
+	if err := w.hand.List(ctx, &all); err != nil {
+		return
+	}
+	pods := slices.DeleteFunc(all.Items, func(p corev1.Pod) bool { return p.OwnerReferences[0].Kind == "DaemonSet" })
+	dice := rand.New(rand.NewPCG(3, 4))
+	dice.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+	for at := 0; pause.For(ctx,
+		time.Duration(float64(time.Second)/w.options.Changes)) == nil; at = (at + 1) % len(pods) {
+		old := pods[at].DeepCopy()
+		next := old.DeepCopy()
+		next.Name, next.UID, next.ResourceVersion = old.Name[:len(old.Name)-5]+letters(5, dice), uuid.NewUUID(), ""
+		next.CreationTimestamp = metav1.Now()
+		if w.hand.Delete(ctx, old) != nil || w.store.Put(next) != nil {
+			return // the measurement ends
+		}
+		pods[at] = *next
 	}
 }

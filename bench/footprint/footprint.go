@@ -20,6 +20,8 @@ import (
 type Options struct {
 	Controller  string        // the program
 	Nodes, Pods int           // of the cluster; pods are a multiple of nodes, those of DaemonSets among them
+	Shadow      bool          // measure shadow mode, beside no other controller
+	Changes     float64       // pods per second that end, and come again on the same node, from the first plan on
 	Stabilize   time.Duration // from the first plan until the measurement begins
 	Over        time.Duration // how long processor time is measured
 	CLI         string        // the program daemok, for Commands
@@ -31,11 +33,11 @@ type Options struct {
 type Result struct {
 	Nodes            int     `json:"nodes"`
 	Pods             int     `json:"pods"`
-	RSSMiB           float64 `json:"rssMiB"`     // at the end of the measurement
-	RSSAnonMiB       float64 `json:"rssAnonMiB"` // of that, what the program has allocated
-	RSSFileMiB       float64 `json:"rssFileMiB"` // of that, pages of the program's own file, which the kernel may drop
-	RSSPeakMiB       float64 `json:"rssPeakMiB"` // the most since the start
-	IdleCPUPercent   float64 `json:"idleCPUPercent"`
+	RSSMiB           float64 `json:"rssMiB"`           // at the end of the measurement
+	RSSAnonMiB       float64 `json:"rssAnonMiB"`       // of that, what the program has allocated
+	RSSFileMiB       float64 `json:"rssFileMiB"`       // of that, pages of the program's own file, which the kernel may drop
+	RSSPeakMiB       float64 `json:"rssPeakMiB"`       // the most since the start
+	IdleCPUPercent   float64 `json:"idleCPUPercent"`   // with Options.Changes
 	FirstPlanSeconds float64 `json:"firstPlanSeconds"` // from the start of the process
 	FirstPlanCPU     float64 `json:"firstPlanCPUSeconds"`
 
@@ -53,6 +55,8 @@ func (o Options) check() error {
 		return fmt.Errorf("%d pods and no node: want nodes for them", o.Pods)
 	case o.Nodes > 0 && (o.Pods%o.Nodes != 0 || o.Pods/o.Nodes <= daemonsPerNode):
 		return fmt.Errorf("%d pods on %d nodes: want a multiple of the nodes, so that each is full, and more than the %d pods of DaemonSets on each", o.Pods, o.Nodes, daemonsPerNode)
+	case o.Changes < 0 || o.Changes > 0 && o.Nodes == 0:
+		return fmt.Errorf("%g pods per second on %d nodes: want 0 or more, and nodes for them", o.Changes, o.Nodes)
 	case o.Stabilize < 0 || o.Over < time.Second:
 		return fmt.Errorf("measure over %v after %v: want a second or more, after 0 or more", o.Over, o.Stabilize)
 	}
@@ -76,7 +80,7 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 		return Result{}, fmt.Errorf("build the cluster: %w", err)
 	}
 	w.serving.Go(func() { w.beat(ctx) })
-	c, err := w.start(ctx, nil)
+	c, err := w.start(ctx, w.mode())
 	if err != nil {
 		return Result{}, err
 	}
@@ -91,6 +95,7 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 	}
 	o.Say("first plan after %.2f s; metrics at %s", first.Seconds(), c.metrics)
 	w.serving.Go(func() { c.scrape(ctx) })
+	w.serving.Go(func() { w.churn(ctx) })
 	if err := c.wait(ctx, o.Stabilize); err != nil {
 		return Result{}, err
 	}
@@ -105,7 +110,8 @@ func Measure(ctx context.Context, o Options) (r Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r = Result{Nodes: o.Nodes, Pods: o.Pods, FirstPlanSeconds: rounded(first.Seconds(), 100), FirstPlanCPU: toPlan.Seconds(),
+	r = Result{Nodes: o.Nodes, Pods: o.Pods, FirstPlanSeconds: rounded(first.Seconds(), 100),
+		FirstPlanCPU:   toPlan.Seconds(),
 		IdleCPUPercent: rounded(100*(after-before).Seconds()/o.Over.Seconds(), 100)}
 	if err := c.memory(&r); err != nil {
 		return Result{}, err

@@ -40,7 +40,8 @@ type controller struct {
 
 // run starts the program with these variables. It ends with ctx.
 func run(ctx context.Context, program, log string, port int, variables map[string]string) (*controller, error) {
-	c := &controller{log: log, metrics: fmt.Sprintf("http://127.0.0.1:%d/metrics", port), planned: make(chan time.Time, 1), ended: make(chan struct{})}
+	c := &controller{log: log, metrics: fmt.Sprintf("http://127.0.0.1:%d/metrics", port),
+		planned: make(chan time.Time, 1), ended: make(chan struct{})}
 	c.cmd = exec.CommandContext(ctx, program)
 	c.cmd.Env = measured.Environment(os.Environ(), variables)
 	out, err := os.Create(filepath.Clean(log))

@@ -90,18 +90,22 @@ func open(o Options) (*world, error) {
 	}
 	most := 2*o.Nodes + 100 // they are filled while the store is locked
 	w := &world{options: o, store: store.New(s, time.Now),
-		joined: make(chan *karpv1.NodeClaim, most), opened: make(chan *corev1.Node, most), ready: make(chan string, most)}
+		joined: make(chan *karpv1.NodeClaim, most), opened: make(chan *corev1.Node, most), ready: make(chan string,
+			most)}
 	w.hand = w.store.Connect(nil)
 	if w.folder, err = os.MkdirTemp("", "daemok-footprint-"); err != nil {
 		return nil, err
 	}
-	w.aws = emulator.New(emulated.Options{Account: emulated.Account{ClusterName: clusterName, Region: region, EKSVersion: "1." + kubernetes},
+	w.aws = emulator.New(emulated.Options{Account: emulated.Account{ClusterName: clusterName, Region: region,
+		EKSVersion: "1." + kubernetes},
 		Seed: 1, Lags: &emulated.Lags{}, Figures: market.Figures{RememberFor: time.Hour, PriceStep: 5 * time.Minute}})
 	resources := append(
-		w.store.Resources(true, &corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.LimitRange{}, &corev1.PersistentVolumeClaim{}, &corev1.ReplicationController{},
+		w.store.Resources(true, &corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.LimitRange{},
+			&corev1.PersistentVolumeClaim{}, &corev1.ReplicationController{},
 			&corev1.Event{}, &eventsv1.Event{}, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}, &batchv1.Job{},
 			&policyv1.PodDisruptionBudget{}, &coordinationv1.Lease{}, &autoscalingv1beta1.CapacityBuffer{}),
-		w.store.Resources(false, &corev1.Node{}, &corev1.Namespace{}, &corev1.PersistentVolume{}, &storagev1.StorageClass{}, &storagev1.CSINode{},
+		w.store.Resources(false, &corev1.Node{}, &corev1.Namespace{}, &corev1.PersistentVolume{},
+			&storagev1.StorageClass{}, &storagev1.CSINode{},
 			&storagev1.VolumeAttachment{}, &nodev1.RuntimeClass{}, &karpv1.NodePool{}, &karpv1.NodeClaim{}, &v1alpha1.NodeOverlay{}, &awsv1.EC2NodeClass{},
 			&daemokv1alpha1.DisruptionPolicy{})...)
 	certificate, err := w.certify()
@@ -116,7 +120,9 @@ func open(o Options) (*world, error) {
 			return nil, errors.Join(fmt.Errorf("serve the cluster: %w", err), w.close())
 		}
 		w.urls[i] = "https://" + listener.Addr().String()
-		w.web[i] = &http.Server{Handler: h, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}, ReadHeaderTimeout: time.Minute}
+		w.web[i] = &http.Server{Handler: h,
+			TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate},
+				MinVersion: tls.VersionTLS12}, ReadHeaderTimeout: time.Minute}
 		w.serving.Go(func() { _ = w.web[i].ServeTLS(listener, "", "") })
 	}
 	w.serving.Go(func() { w.aws.Run(ctx) })
@@ -131,8 +137,10 @@ func (w *world) certify() (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	is := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: clusterName}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, 1),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	is := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: clusterName},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, 1),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0,
+			1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, is, is, &key.PublicKey, key)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("make a certificate: %w", err)
@@ -184,7 +192,16 @@ func (w *world) start(ctx context.Context, besides map[string]string) (*controll
 		"INTERRUPTION_QUEUE": clusterName, "LOG_ENCODING": "json",
 	})
 	maps.Copy(variables, besides)
-	return run(ctx, w.options.Controller, filepath.Join(w.folder, fmt.Sprintf("controller-%d.log", w.starts)), ports[0], variables)
+	return run(ctx, w.options.Controller, filepath.Join(w.folder, fmt.Sprintf("controller-%d.log", w.starts)),
+		ports[0], variables)
+}
+
+// mode is the variables of the mode that is measured.
+func (w *world) mode() map[string]string {
+	if !w.options.Shadow {
+		return nil
+	}
+	return map[string]string{"SHADOW": "true", "SHADOW_FILE": filepath.Join(w.folder, "history.json.gz")}
 }
 
 func (w *world) close() error {

@@ -37,6 +37,7 @@ SNAPSHOT in it is the file that an earlier "snapshot" printed.`,
 		Example: `  daemok bench footprint
   daemok bench footprint --nodes 500 --pods 15000
   daemok bench footprint --nodes 1000 --pods 30000 --command "view --once" --command snapshot --command "plan --snapshot SNAPSHOT"
+  daemok bench footprint --nodes 500 --pods 15000 --changes 5 --shadow
   ENABLE_PROFILING=true daemok bench footprint --nodes 500 --pods 15000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -70,6 +71,8 @@ SNAPSHOT in it is the file that an earlier "snapshot" printed.`,
 	flags.IntVar(&o.Nodes, "nodes", 0, "how many nodes the cluster has; without it and --pods: see above")
 	flags.IntVar(&o.Pods, "pods", 0, "how many pods it has, those of DaemonSets among them; a multiple of the nodes")
 	flags.StringArrayVar(&o.Commands, "command", nil, "arguments of daemok, such as \"view --once\": how long it takes; may be repeated")
+	flags.BoolVar(&o.Shadow, "shadow", false, "measure shadow mode: daemok-controller --shadow")
+	flags.Float64Var(&o.Changes, "changes", 0, "pods per second that end, and come again on the same node, after the first plan")
 	flags.StringVar(&o.Controller, "controller", "", "the program to measure; looked for where it is empty")
 	flags.DurationVar(&o.Stabilize, "settle", 4*time.Minute, "from the first plan until the measurement begins: a controller that has begun looks for what a crash may have left more often")
 	flags.DurationVar(&o.Over, "over", time.Minute, "how long processor time is measured")
