@@ -14,7 +14,8 @@ import (
 type Watched struct{ cache.Informers }
 
 // GetInformer returns an informer that sees nothing where the cluster lacks the kind.
-func (w Watched) GetInformer(ctx context.Context, o client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
+func (w Watched) GetInformer(ctx context.Context, o client.Object,
+	options ...cache.InformerGetOption) (cache.Informer, error) {
 	out, err := w.Informers.GetInformer(ctx, o, options...)
 	if meta.IsNoMatchError(err) {
 		return nothing{}, nil
@@ -29,7 +30,8 @@ func (nothing) AddEventHandler(toolscache.ResourceEventHandler) (toolscache.Reso
 	return nil, nil //nolint:nilnil // as a store that shows all at once
 }
 
-func (n nothing) AddEventHandlerWithResyncPeriod(h toolscache.ResourceEventHandler, _ time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
+func (n nothing) AddEventHandlerWithResyncPeriod(h toolscache.ResourceEventHandler,
+	_ time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
 	return n.AddEventHandler(h)
 }
 

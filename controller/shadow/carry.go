@@ -87,7 +87,8 @@ func (w *World) launch(s *cluster.Snapshot, list []plan.Launch, spotMore quantit
 		}
 		allocatable, capacity := instanceType.Ordered(l.Requests)
 		n.Node = cluster.Node{
-			Name: name, Claim: name, Pool: l.Pool, InstanceID: name, Labels: labels.With(cluster.LabelHostname, name).With(translate.FieldName, name),
+			Name: name, Claim: name, Pool: l.Pool, InstanceID: name, Labels: labels.With(cluster.LabelHostname,
+				name).With(translate.FieldName, name),
 			Taints: pool.Taints, Allocatable: allocatable, Capacity: capacity, Attachable: instanceType.Attachable, Price: l.Choice.Price,
 			CreatedAt: s.Now, QuietSince: n.readyAt, ChangedAt: n.readyAt, Ready: true, Initialized: true,
 		}
@@ -174,7 +175,8 @@ func offering(c plan.Choice) string { return fmt.Sprintf("%s %s in %s", c.Kind, 
 
 // moved describes nodes that go.
 func moved(now time.Time, m *plan.Move, gone []plan.Removal, pods int) comparison.Decision {
-	d := comparison.Decision{At: now, Kind: comparison.Terminate, Launched: len(m.Launches), Terminated: len(gone), Evicted: pods, SavesPerHour: m.Saves.Dollars()}
+	d := comparison.Decision{At: now, Kind: comparison.Terminate, Launched: len(m.Launches), Terminated: len(gone),
+		Evicted: pods, SavesPerHour: m.Saves.Dollars()}
 	d.What, d.Why = nodesOf(gone), fmt.Sprintf("%s: %s", gone[0].Reason, gone[0].Note)
 	if len(m.Launches) > 0 {
 		d.Kind = comparison.Replace

@@ -32,18 +32,24 @@ func Decode(data []byte) (History, error) {
 	var h History
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		zip, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return h, fmt.Errorf("read the history: %w", err)
+		if err == nil {
+			data, err = io.ReadAll(io.LimitReader(zip, textMax))
 		}
-		if data, err = io.ReadAll(io.LimitReader(zip, textMax)); err != nil {
-			return h, fmt.Errorf("read the history: %w", err)
+		if err != nil {
+			return h, broken(err)
 		}
 	}
 	if err := json.Unmarshal(data, &h); err != nil {
-		return h, fmt.Errorf("read the history: %w", err)
+		return h, broken(err)
 	}
 	if h.Version != version {
-		return History{}, fmt.Errorf("the history is of version %d, and this build reads version %d: use the release that wrote it, or begin again by deleting it", h.Version, version)
+		return History{}, fmt.Errorf("the history is of version %d, and this build reads version %d: "+
+			"use the release that wrote it, or move it away to begin again", h.Version, version)
 	}
 	return h, nil
+}
+
+// broken says that a history cannot be read.
+func broken(err error) error {
+	return fmt.Errorf("read the history: it is damaged (%w): move it away to begin again", err)
 }

@@ -29,6 +29,8 @@ const (
 
 // store keeps a history between processes.
 type store interface {
+	// String names the place: "ConfigMap daemok/daemok-shadow".
+	String() string
 	// read returns nothing where nothing was kept.
 	read(ctx context.Context) ([]byte, error)
 	write(ctx context.Context, data []byte) error
@@ -43,6 +45,8 @@ type ConfigMap struct {
 func (c ConfigMap) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: c.Namespace, Name: api.ConfigMapShadow}
 }
+
+func (c ConfigMap) String() string { return "ConfigMap " + c.key().String() }
 
 func (c ConfigMap) read(ctx context.Context) ([]byte, error) {
 	o := &corev1.ConfigMap{}
@@ -72,6 +76,8 @@ func (c ConfigMap) write(ctx context.Context, data []byte) error {
 
 // File keeps a history in a file, which it replaces as a whole.
 type File string
+
+func (f File) String() string { return "file " + string(f) }
 
 func (f File) read(context.Context) ([]byte, error) {
 	data, err := os.ReadFile(string(f))
@@ -123,7 +129,7 @@ func (k *Saver) Begin(ctx context.Context) error {
 	if len(data) > 0 {
 		h, err := Decode(data)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", k.In, err)
 		}
 		k.Book.Recall(h)
 	}

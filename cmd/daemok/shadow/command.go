@@ -79,13 +79,15 @@ daemok-shadow in the controller's namespace, a file that the controller keeps
 		},
 	}
 	at.AddTo(cmd)
-	cmd.Flags().StringVar(&from, "from", "", "file with a history, - for standard input, or URL of a controller such as http://localhost:8080; default: ConfigMap "+api.ConfigMapShadow)
+	cmd.Flags().StringVar(&from, "from", "",
+		"file with a history, - for standard input, or URL of a controller such as http://localhost:8080; default: ConfigMap "+api.ConfigMapShadow)
 	form.AddTo(cmd.Flags())
 	return cmd
 }
 
 // read finds the history.
-func read(ctx context.Context, at *inspect.Target, open connector, from string, in io.Reader) (comparison.History, error) {
+func read(ctx context.Context, at *inspect.Target, open connector, from string, in io.Reader) (comparison.History,
+	error) {
 	data, err := []byte(nil), error(nil)
 	switch {
 	case strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://"):

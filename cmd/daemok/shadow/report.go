@@ -83,18 +83,25 @@ func reportOf(h comparison.History) report {
 func (r *report) assumptions() []string {
 	var out []string
 	if r.Hours < 24 {
-		out = append(out, fmt.Sprintf("Only %.1f hours were watched: less than a day says little about a month, a week says more.", r.Hours))
+		out = append(out,
+			fmt.Sprintf("Only %.1f hours were watched: less than a day says little about a month, a week says more.",
+				r.Hours))
 	}
-	out = append(out, fmt.Sprintf("A month is %d hours like those that were watched. Prices are those of instances and their volumes: spot prices as they were, on-demand prices without Savings Plans or reserved instances.", hoursOfMonth))
+	out = append(out,
+		fmt.Sprintf("A month is %d hours like those that were watched. Prices are those of instances and their volumes: spot prices as they were, on-demand prices without Savings Plans or reserved instances.", hoursOfMonth))
 	if r.Starts > 1 {
-		out = append(out, fmt.Sprintf("The controller started %d times. Each time the shadow cluster began again as the actual one was, which lessens what is saved and adds evictions.", r.Starts))
+		out = append(out,
+			fmt.Sprintf("The controller started %d times. Each time the shadow cluster began again as the actual one was, which lessens what is saved and adds evictions.", r.Starts))
 	}
-	out = append(out, "Every instance that Daemok would have launched could be had. Pods are those of the actual cluster: one that the other autoscaler evicted counts as a new one.")
+	out = append(out,
+		"Every instance that Daemok would have launched could be had. Pods are those of the actual cluster: one that the other autoscaler evicted counts as a new one.")
 	if r.NodesOutside > 0 {
-		out = append(out, fmt.Sprintf("%d nodes belong to no NodePool: they are the same on both sides.", r.NodesOutside))
+		out = append(out,
+			fmt.Sprintf("%d nodes belong to no NodePool: they are the same on both sides.", r.NodesOutside))
 	}
 	if r.UnpricedNodes > 0 {
-		out = append(out, fmt.Sprintf("The price of %d nodes is not known: they cost nothing on both sides.", r.UnpricedNodes))
+		out = append(out,
+			fmt.Sprintf("The price of %d nodes is not known: they cost nothing on both sides.", r.UnpricedNodes))
 	}
 	return out
 }

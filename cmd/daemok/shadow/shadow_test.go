@@ -34,9 +34,13 @@ func watched(t *testing.T) string {
 	}
 	book.Happened(3, 2, 14)
 	book.Waited([]time.Duration{time.Second, 2 * time.Minute}, []time.Duration{40 * time.Second})
-	book.Decided(comparison.Decision{At: now.Add(90 * time.Minute), Kind: comparison.Terminate, What: "ip-10-0-0-1, ip-10-0-0-2", Why: "Underutilized: \x1b[2Jits pods find room on others", Terminated: 2, Evicted: 9, SavesPerHour: .384})
-	book.Decided(comparison.Decision{At: now.Add(95 * time.Minute), Kind: comparison.Launch, What: "1 x m5.large spot in us-east-1a of NodePool/default", Why: "4 pods wait", Launched: 1, SavesPerHour: -.035})
-	book.Leave(now.Add(time.Hour), []comparison.Unplaced{{Example: "ml/<script>alert(1)</script>", Pods: 2, Running: 2, Why: "NodePool/default: it asks for nvidia.com/gpu, and no instance type has it"}})
+	book.Decided(comparison.Decision{At: now.Add(90 * time.Minute), Kind: comparison.Terminate,
+		What: "ip-10-0-0-1, ip-10-0-0-2", Why: "Underutilized: \x1b[2Jits pods find room on others", Terminated: 2, Evicted: 9, SavesPerHour: .384})
+	book.Decided(comparison.Decision{At: now.Add(95 * time.Minute), Kind: comparison.Launch,
+		What: "1 x m5.large spot in us-east-1a of NodePool/default", Why: "4 pods wait", Launched: 1, SavesPerHour: -.035})
+	book.Leave(now.Add(time.Hour),
+		[]comparison.Unplaced{{Example: "ml/<script>alert(1)</script>", Pods: 2, Running: 2,
+			Why: "NodePool/default: it asks for nvidia.com/gpu, and no instance type has it"}})
 	book.Beside(0, 2)
 	h, _ := book.History()
 	data, err := h.Encode()
@@ -85,7 +89,8 @@ func TestAReportIsWhatItIsExpectedToBe(t *testing.T) {
 // Names of a cluster are no markup and no control sequence.
 func TestTextOfAClusterIsShownAndNotFollowed(t *testing.T) {
 	from := watched(t)
-	if page := reported(t, "-o", "html", "--from", from); strings.Contains(page, "<script") || strings.Contains(page, "http://") || strings.Contains(page, "https://") {
+	if page := reported(t, "-o", "html", "--from", from); strings.Contains(page, "<script") || strings.Contains(page,
+		"http://") || strings.Contains(page, "https://") {
 		t.Error("the page has a script of a pod's name in it, or loads something")
 	}
 	if text := reported(t, "--from", from); strings.Contains(text, "\x1b") {

@@ -36,15 +36,18 @@ func (r *report) rows() []row {
 // headline is the sentence that says it all.
 func (r *report) headline() string {
 	if r.SavedPerMonthDollars < 0 {
-		return fmt.Sprintf("Daemok would have cost $%.0f a month more, %.0f %% of $%.0f.", -r.SavedPerMonthDollars, -100*r.SavedShare, r.Actual.DollarsPerMonth)
+		return fmt.Sprintf("Daemok would have cost $%.0f a month more, %.0f %% of $%.0f.", -r.SavedPerMonthDollars,
+			-100*r.SavedShare, r.Actual.DollarsPerMonth)
 	}
-	return fmt.Sprintf("Daemok would have saved $%.0f a month, %.0f %% of $%.0f.", r.SavedPerMonthDollars, 100*r.SavedShare, r.Actual.DollarsPerMonth)
+	return fmt.Sprintf("Daemok would have saved $%.0f a month, %.0f %% of $%.0f.", r.SavedPerMonthDollars,
+		100*r.SavedShare, r.Actual.DollarsPerMonth)
 }
 
 // period says what was watched.
 func (r *report) period() string {
 	const form = "2006-01-02 15:04"
-	return fmt.Sprintf("Cluster %s, %s to %s UTC, %.1f hours watched", r.Cluster, r.BeganAt.UTC().Format(form), r.UntilAt.UTC().Format(form), r.Hours)
+	return fmt.Sprintf("Cluster %s, %s to %s UTC, %.1f hours watched", r.Cluster, r.BeganAt.UTC().Format(form),
+		r.UntilAt.UTC().Format(form), r.Hours)
 }
 
 func saves(dollars float64) string {
@@ -72,18 +75,24 @@ func (r report) writeText(out io.Writer) error {
 	if len(r.Unplaced) > 0 {
 		p.Gap()
 		p.Line(text.Say(text.Warn, "Pods without a place for Daemok"))
-		t := text.Table{Indent: 2, Columns: []text.Column{{Title: "PODS", Right: true}, {Title: "RAN", Right: true}, {Title: "SUCH AS"}, {Title: "WHY", Wraps: true}}}
+		t := text.Table{Indent: 2,
+			Columns: []text.Column{{Title: "PODS", Right: true}, {Title: "RAN", Right: true}, {Title: "SUCH AS"},
+				{Title: "WHY", Wraps: true}}}
 		for _, u := range r.Unplaced {
-			t.Add(text.Say(text.Plain, "%d", u.Pods), text.Say(text.Plain, "%d", u.Running), text.Of(u.Example), text.Of(u.Why))
+			t.Add(text.Say(text.Plain, "%d", u.Pods), text.Say(text.Plain, "%d", u.Running), text.Of(u.Example),
+				text.Of(u.Why))
 		}
 		p.Table(t)
 	}
 	if len(r.Decisions) > 0 {
 		p.Gap()
 		p.Line(text.Say(text.Strong, "Largest decisions"))
-		t := text.Table{Indent: 2, Columns: []text.Column{{Title: "SAVES/H", Right: true}, {Title: "EVICTS", Right: true}, {Title: "WHAT", Wraps: true}, {Title: "WHY", Wraps: true}}}
+		t := text.Table{Indent: 2,
+			Columns: []text.Column{{Title: "SAVES/H", Right: true}, {Title: "EVICTS", Right: true},
+				{Title: "WHAT", Wraps: true}, {Title: "WHY", Wraps: true}}}
 		for _, d := range r.Decisions {
-			t.Add(text.Of(saves(d.SavesPerHour)), text.Say(text.Plain, "%d", d.Evicted), text.Say(text.Plain, "%s %s", d.Kind, d.What), text.Of(d.Why))
+			t.Add(text.Of(saves(d.SavesPerHour)), text.Say(text.Plain, "%d", d.Evicted),
+				text.Say(text.Plain, "%s %s", d.Kind, d.What), text.Of(d.Why))
 		}
 		p.Table(t)
 	}

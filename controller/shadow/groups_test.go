@@ -1,0 +1,112 @@
+package shadow
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/scenario"
+)
+
+const offered = `snapshot 1 2026-11-21T04:00:00Z
+shape web cpu=500m memory=512Mi
+catalogue shop 1
+kind c.small cpu=2 memory=4Gi pods=20
+  allocatable cpu=1900m memory=3Gi pods=20
+  labels node.kubernetes.io/instance-type=c.small kubernetes.io/arch=amd64
+  offer a on-demand 0.08
+  offer a spot 0.03
+`
+
+// parsed is a cluster of the instance type c.small.
+func parsed(t *testing.T, text string) *cluster.Snapshot {
+	t.Helper()
+	s, err := scenario.Parse(offered + text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// pool is a NodePool of the catalogue; each rule is a line of it.
+func pool(name string, rules ...string) string {
+	return "pool NodePool/" + name + " catalogue=shop\n  labels karpenter.sh/nodepool=" + name + "\n  " +
+		strings.Join(append(rules, "policy after=30s", "allow 10"), "\n  ") + "\n"
+}
+
+// groupNode is a node of node group web, with more labels and lines.
+func groupNode(more string, lines ...string) string {
+	return "node n1 ready initialized created=2026-11-20T04:00:00Z\n  labels eks.amazonaws.com/nodegroup=web node.kubernetes.io/instance-type=c.small topology.kubernetes.io/zone=a kubernetes.io/arch=amd64 kubernetes.io/hostname=n1 " +
+		more + "\n  " + strings.Join(append(lines, "allocatable cpu=1900m memory=3Gi pods=20"), "\n  ") + "\n"
+}
+
+// A node of a node group counts as one of the NodePool whose labels and taints it has and whose requirements it meets;
+// of several of the one with most labels, then the greatest weight, then the first name.
+func TestANodeOfAGroupIsOfTheNodePoolThatSuitsIt(t *testing.T) {
+	const dedicated = "taint team=web:NoSchedule"
+	weighty := strings.Replace(pool("heavy"), "catalogue", "weight=10 catalogue", 1)
+	tests := map[string]struct{ cluster, want string }{
+		"the only one": {pool("default") + groupNode(""), "default"},
+		"one whose labels it lacks": {strings.Replace(pool("web"), "nodepool=web",
+			"nodepool=web team=web", 1) + groupNode(""), ""},
+		"one whose labels it has": {strings.Replace(pool("web"), "nodepool=web",
+			"nodepool=web team=web", 1) + groupNode("team=web"), "web"},
+		"one with more labels before others": {weighty + strings.Replace(pool("web"), "nodepool=web",
+			"nodepool=web team=web", 1) + groupNode("team=web"), "web"},
+		"one whose taint it lacks":           {pool("web", dedicated) + groupNode(""), ""},
+		"one whose taint it has":             {pool("web", dedicated) + groupNode("", dedicated), "web"},
+		"a taint of its own does not matter": {pool("default") + groupNode("", dedicated), "default"},
+		"requirements that it meets": {pool("default",
+			"require kubernetes.io/arch In amd64") + groupNode(""), "default"},
+		"requirements that it does not meet": {pool("arm", "require kubernetes.io/arch In arm64") + groupNode(""),
+			""},
+		"on demand, as its group does not say": {pool("spot",
+			"require karpenter.sh/capacity-type In spot") + groupNode(""), ""},
+		"spot, as its group says": {pool("spot",
+			"require karpenter.sh/capacity-type In spot") + groupNode("eks.amazonaws.com/capacityType=SPOT"), "spot"},
+		"the greatest weight": {pool("a") + weighty + groupNode(""), "heavy"},
+		"the first name":      {pool("b") + pool("a") + groupNode(""), "a"},
+		"an instance type that is not offered": {pool("default") + strings.Replace(groupNode(""), "c.small",
+			"x.large", 1), ""},
+		"a node that is not selected": {pool("default") + strings.Replace(groupNode(""), "nodegroup",
+			"other", 1), ""},
+		"a NodeClaim's node is its pool's alone": {pool("a") + pool("b") + strings.Replace(groupNode("karpenter.sh/nodepool=b"), "node n1", "node n1 claim=n1-c pool=NodePool/b", 1), "b"},
+	}
+	selects, err := labels.Parse("eks.amazonaws.com/nodegroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := parsed(t, tt.cluster)
+			before := s.Nodes[0]
+			got := (&Groups{Nodes: selects}).adopt(s)
+			if got.Nodes[0].Pool.Name != tt.want || (got.Nodes[0].Claim != "") != (tt.want != "") {
+				t.Errorf("the node is of NodePool %q, by claim %q; want %q", got.Nodes[0].Pool.Name,
+					got.Nodes[0].Claim, tt.want)
+			}
+			if s.Nodes[0].Pool != before.Pool || s.Nodes[0].Claim != before.Claim {
+				t.Error("the snapshot of the actual cluster has changed")
+			}
+		})
+	}
+}
+
+// What such a node costs is what its instance type costs, and its age for consolidateAfter begins when it is first
+// seen.
+func TestANodeOfAGroupHasAPriceAndAnAge(t *testing.T) {
+	groups := &Groups{Nodes: labels.Everything()}
+	s := parsed(t, pool("default")+groupNode(""))
+	first := groups.adopt(s)
+	later := parsed(t, pool("default")+groupNode(""))
+	later.Now = later.Now.Add(3600e9)
+	n := groups.adopt(later).Nodes[0]
+	if got := n.Price.Dollars(); got != .08 {
+		t.Errorf("it costs $%.3f, want $0.080", got)
+	}
+	if !n.QuietSince.Equal(s.Now) || !first.Nodes[0].QuietSince.Equal(s.Now) {
+		t.Errorf("an hour later it is quiet since %v, want since it was first seen at %v", n.QuietSince, s.Now)
+	}
+}
