@@ -49,7 +49,11 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 		return err
 	}
 	waiter{newLogger(os.Stdout, first.logLevel, first.logEncoding), first.healthPort}.forServer(ctx)
-	given, unread := readGlobal(ctx)
+	var given settings.Settings
+	var unread error
+	if !first.shadow.on { // those are of the controller beside it
+		given, unread = readGlobal(ctx)
+	}
 	o, err := readOptions(args, behindEnv(env, given))
 	var lines, last io.Writer = os.Stdout, os.Stderr
 	if err == nil {

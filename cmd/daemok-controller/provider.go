@@ -83,9 +83,11 @@ func newProvider(ctx context.Context, o options, config *rest.Config, reported *
 		Role:        client.Role{ARN: o.assumeRoleARN, For: o.assumeRoleDuration},
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
 		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved, ZonalShift: o.zonalShift, ReadOnly: o.shadow.on,
-		DNS:      clusterDNS(ctx, config),
 		Observer: callObserver{reported},
 		Warn:     func(err error) { log.Warn("some information from AWS is missing", "error", err.Error()) },
+	}
+	if !o.shadow.on { // which boots no instances
+		settings.DNS = clusterDNS(ctx, config)
 	}
 	if !o.eksControlPlane {
 		settings.KubernetesVersion = versionOf(config)

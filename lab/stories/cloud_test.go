@@ -31,6 +31,12 @@ func awsOf(t *testing.T, dir string) (aws.Config, map[string]string) {
 // program outside any pool would.
 func launch(t *testing.T, dir string) types.Instance {
 	t.Helper()
+	return launchWith(t, dir, "")
+}
+
+// launchWith is launch whose instance has more in the spec of its user data, in YAML.
+func launchWith(t *testing.T, dir, more string) types.Instance {
+	t.Helper()
 	c, env := awsOf(t, dir)
 	account := ec2.NewFromConfig(c)
 	discovered := []types.Filter{{Name: aws.String("tag:karpenter.sh/discovery"), Values: []string{env["CLUSTER_NAME"]}}}
@@ -48,7 +54,7 @@ func launch(t *testing.T, dir string) types.Instance {
 		ImageId: image.Parameter.Value, InstanceType: "m5.large", MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		SubnetId:           subnets.Subnets[0].SubnetId,
 		IamInstanceProfile: &types.IamInstanceProfileSpecification{Name: aws.String("KarpenterNodeInstanceProfile-" + env["CLUSTER_NAME"])},
-		UserData:           aws.String(base64.StdEncoding.EncodeToString([]byte(nodeConfig(t, c, env["CLUSTER_NAME"])))),
+		UserData:           aws.String(base64.StdEncoding.EncodeToString([]byte(nodeConfig(t, c, env["CLUSTER_NAME"]) + more))),
 	})
 	if err != nil {
 		t.Fatal(err)
