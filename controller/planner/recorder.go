@@ -118,6 +118,7 @@ func (t *Recorder) Explain(s *cluster.Snapshot, p plan.Plan) {
 	unplaced := t.withoutNew(s.Now, p.Unplaced)
 	t.reportUnplaced(s.Now, unplaced)
 	t.reportMinValues(unplaced)
+	t.reportLimits(unplaced)
 	t.reportPlaced(s, p.Placements)
 	t.reportKept(s, p.Kept)
 	t.measureKept(s, &p)
@@ -131,6 +132,10 @@ func (t *Recorder) reportPlaced(s *cluster.Snapshot, list []plan.Placement) {
 	for i := range s.Nodes {
 		claims[s.Nodes[i].Name] = s.Nodes[i].Claim
 	}
+	instances := make(map[string]*cluster.Instance, len(s.Instances))
+	for i := range s.Instances {
+		instances[s.Instances[i].Claim] = &s.Instances[i]
+	}
 	before := t.nominations
 	t.nominations = make(map[string]string, len(list))
 	for _, pl := range list {
@@ -141,10 +146,33 @@ func (t *Recorder) reportPlaced(s *cluster.Snapshot, list []plan.Placement) {
 		case plan.OnNode:
 			t.nominated(pl.Pod, cmp.Or(claims[pl.Target], pl.Target), "node/"+pl.Target)
 		case plan.OnInstance:
-			t.nominated(pl.Pod, pl.Target, "nodeclaim/"+pl.Target)
+			t.nominated(pl.Pod, pl.Target, "nodeclaim/"+pl.Target+coming(instances[pl.Target]))
 		case plan.OnLaunch: // reported when the claim is there
 		}
 	}
+}
+
+// coming says of an instance that is no node yet what it is, and how far; nil: nothing.
+func coming(m *cluster.Instance) string {
+	if m == nil {
+		return ""
+	}
+	kind, _ := m.Labels.Get(cluster.LabelInstanceType)
+	zone, _ := m.Labels.Get(cluster.LabelZone)
+	option, _ := m.Labels.Get(cluster.LabelCapacityType)
+	if m.Launched {
+		return offered(kind, zone, option, "has not joined the cluster yet")
+	}
+	return offered(kind, zone, option, "is launched now")
+}
+
+// offered is a part of a sentence about an instance.
+func offered(kind, zone, option, state string) string {
+	words := slices.DeleteFunc([]string{option, kind}, func(w string) bool { return w == "" })
+	if zone != "" {
+		words = append(words, "in "+zone)
+	}
+	return " (" + strings.Join(append(words, state), " ") + ")"
 }
 
 // nominated reports to a pod where it is expected, unless the place is the same as before.
@@ -236,7 +264,7 @@ func (t *Recorder) Launched(list []apply.Launched) {
 			t.Pods.Ordered(l.Claim.Name, l.Launch.Pods)
 		}
 		for _, p := range l.Launch.Pods {
-			t.nominated(p, l.Claim.Name, "nodeclaim/"+l.Claim.Name)
+			t.nominated(p, l.Claim.Name, "nodeclaim/"+l.Claim.Name+offered(c.Kind, c.Zone, string(c.Option), "is launched now"))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/plan"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
@@ -56,7 +57,7 @@ func TestAPodHearsOnceOfEachPlace(t *testing.T) {
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-x"}}
 	choice := plan.Choice{Kind: "m5.large", Zone: "a", Option: cluster.Spot}
 	reported.Launched([]apply.Launched{{Launch: plan.Launch{Pods: []cluster.Pod{web}, Choice: choice, Notes: []string{"images must run on arm64"}}, Claim: claim}})
-	if got, want := events.since(), "Nominated: Pod should schedule on: nodeclaim/default-x"; got != want {
+	if got, want := events.since(), "Nominated: Pod should schedule on: nodeclaim/default-x (spot m5.large in a is launched now)"; got != want {
 		t.Errorf("ordered: told %q, want %q", got, want)
 	}
 	if want := `type=m5.large zone=a capacityType=spot notes="images must run on arm64"`; !strings.Contains(lines.String(), want) {
@@ -68,7 +69,11 @@ func TestAPodHearsOnceOfEachPlace(t *testing.T) {
 	say("joined", joined, placed(plan.OnNode, "ip-1"), "")
 	say("another node", joined, placed(plan.OnNode, "ip-2"), "Nominated: Pod should schedule on: node/ip-2")
 	say("the same", joined, placed(plan.OnNode, "ip-2"), "")
-	say("another machine", joined, placed(plan.OnInstance, "default-y"), "Nominated: Pod should schedule on: nodeclaim/default-y")
+	joined.Instances = []cluster.Instance{{Claim: "default-y", Launched: true, Labels: constraint.NewLabels(map[string]string{
+		cluster.LabelInstanceType: "m5.large", cluster.LabelZone: "a", cluster.LabelCapacityType: "on-demand",
+	})}}
+	say("another instance", joined, placed(plan.OnInstance, "default-y"),
+		"Nominated: Pod should schedule on: nodeclaim/default-y (on-demand m5.large in a has not joined the cluster yet)")
 }
 
 // A pool that was just made is not ready for some seconds, and no pod need

@@ -8,7 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -23,6 +25,27 @@ func (t *Recorder) reportMinValues(list []plan.Unplaced) {
 			t.warnPool(r.Pool, "MinValuesNotMet", fmt.Sprintf("Nothing is launched for %s: %s; lower minValues, allow more values, or set MIN_VALUES_POLICY=BestEffort",
 				firstPod(u), r.Text), "minValues "+whose(u))
 		}
+	}
+}
+
+// reportLimits reports on pools that their limits keep pods from a launch: how many, and by which numbers.
+func (t *Recorder) reportLimits(list []plan.Unplaced) {
+	pods, why := map[cluster.PoolID]int{}, map[cluster.PoolID]string{}
+	var pools []cluster.PoolID
+	for _, u := range list {
+		for _, r := range u.Reasons {
+			if u.Early || r.Rule != string(feasibility.Limit) || r.Pool == (cluster.PoolID{}) {
+				continue
+			}
+			if pods[r.Pool] == 0 {
+				pools, why[r.Pool] = append(pools, r.Pool), r.Text
+			}
+			pods[r.Pool] += len(u.Pods)
+		}
+	}
+	for _, id := range pools {
+		t.warnPool(id, "LimitReached", fmt.Sprintf("Nothing is launched for %s: %s; raise spec.limits, or let another NodePool take them",
+			brief.Counted(pods[id], "pending pod"), why[id]), "limit")
 	}
 }
 

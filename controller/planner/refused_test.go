@@ -68,3 +68,22 @@ func TestPoolsHearOfTheirMinValues(t *testing.T) {
 		t.Errorf("told\n%s\nwant once\n%s", got, want)
 	}
 }
+
+// A pool at its limit hears once how many pods that keeps pending, and by which numbers.
+func TestPoolsHearOfTheirLimits(t *testing.T) {
+	reported, events, _ := recorder()
+	limited := func(pods int, text, rule string) plan.Unplaced {
+		return plan.Unplaced{Pods: make([]cluster.Pod, pods), Reasons: []plan.Reason{{Pool: heavy, Text: text, Rule: rule}}}
+	}
+	explain := func(list ...plan.Unplaced) { reported.Explain(&cluster.Snapshot{}, plan.Plan{Unplaced: list}) }
+	const text = "cpu limit reached: 16 of 20 used, m5.2xlarge needs 4 more"
+	explain(limited(7, "no type has room for cpu 200", "resource"))
+	if got := events.since(); strings.Contains(got, "LimitReached") {
+		t.Errorf("no limit is in the way, told\n%s", got)
+	}
+	explain(limited(2, text, "limit"), limited(1, "cpu limit reached: 16 of 20 used, m5.large needs 2 more", "limit"), limited(7, "no type has room for cpu 200", "resource"))
+	want := "LimitReached: Nothing is launched for 3 pending pods: " + text + "; raise spec.limits, or let another NodePool take them"
+	if got := events.since(); strings.Count(got, "LimitReached") != 1 || !strings.Contains(got, want) {
+		t.Errorf("told\n%s\nwant once\n%s", got, want)
+	}
+}
