@@ -173,9 +173,9 @@ test("pods that waited and got a node are in the history", async () => {
   const page = await look(s, "#/waiting");
   await has(page, "tbody", "Deployment/web");
   await s.say("place");
-  await has(page, "p", /In the last five minutes 3 pods got a node: half of them within 1m/);
+  await has(page, "p", /In the last five minutes 3 pods got a node: half of them within \d+m/);
   await page.keyboard.press("d");
-  await has(page, ".curve", /half of them, at most 1m/);
+  await has(page, ".curve", /half of them, at most \d+m/);
   await page.close();
 });
 

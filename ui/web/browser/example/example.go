@@ -253,11 +253,17 @@ func podOf(w *view.Waiting, i int) string {
 	return fmt.Sprintf("%s-%d", name, i)
 }
 
-// Place puts all pods that wait on nodes, one on each.
+// Place puts all pods that wait on nodes that have joined, one on each.
 func (c *Cluster) Place(at time.Time) {
 	c.edit(at, func() {
+		var joined []*view.Node
+		for i := range c.now.Nodes {
+			if n := &c.now.Nodes[i]; n.Name != "" {
+				joined = append(joined, n)
+			}
+		}
 		for i, p := range c.now.Came {
-			n := &c.now.Nodes[i%len(c.now.Nodes)]
+			n := joined[i%len(joined)]
 			n.Pods = append(slices.Clone(n.Pods), view.Pod{
 				Namespace: p.Namespace, Name: p.Name, CPU: 50, Memory: 64 << 20, State: "starting", Started: at,
 			})
