@@ -36,8 +36,8 @@ to the controller. Linux only.
 SNAPSHOT in it is the file that an earlier "snapshot" printed.`,
 		Example: `  daemok bench footprint
   daemok bench footprint --nodes 500 --pods 15000
-  daemok bench footprint --nodes 1000 --pods 30000 --command "view --once" --command snapshot --command "plan --snapshot SNAPSHOT"
   daemok bench footprint --nodes 500 --pods 15000 --changes 5 --shadow
+  daemok bench footprint --nodes 1000 --pods 30000 --command snapshot --command status
   ENABLE_PROFILING=true daemok bench footprint --nodes 500 --pods 15000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

@@ -78,16 +78,10 @@ func (s *screen) controller() {
 		}
 		s.Line(text.Say(text.Good, "%s acts", who), text.Of(": "+s.release(k)+"pod "+k.Leader),
 			text.Say(text.Faint, ", at %s", moment(s.c.At)))
-	case k.Leader == "" && len(k.InShadow) > 0 && k.Wanted == 0:
+	case k.OnlyWatches():
 		s.Line(text.Say(text.Warn, "Daemok changes nothing"), text.Say(text.Faint, ", at %s", moment(s.c.At)))
-	case k.Leader != "":
-		s.Line(text.Say(text.Bad, "No controller acts: "),
-			text.Of(fmt.Sprintf("pod %s renewed its lease %s ago, and no other has taken it", k.Leader,
-				Ago(s.c.At.Sub(k.Renewed)))))
 	default:
-		s.Line(text.Say(text.Bad, "No controller acts: "),
-			text.Of("none holds the lease; "+s.release(k)+fmt.Sprintf("%d of %d replicas are ready", k.Ready,
-				k.Wanted)))
+		s.Line(text.Say(text.Bad, "No controller acts"), text.Say(text.Faint, ", at %s", moment(s.c.At)))
 	}
 }
 

@@ -230,12 +230,20 @@ func (k *known) causes(card *Card, t *explanation.Tried, ofPools string) {
 			card.Why = append(card.Why, Cause{About: fmt.Sprintf("%d of %d nodes", b.Nodes, t.Nodes), What: b.By})
 		}
 	}
+	last := -1 // the cause that the part before belongs to
 	for part := range strings.SplitSeq(ofPools, "; ") {
 		about, text, of := strings.Cut(part, ": ")
-		if !of || !strings.Contains(about, "/") {
-			about, text = "", part
+		of = of && strings.Contains(about, "/") && !strings.Contains(about, " ")
+		switch {
+		case of:
+			card.Why = append(card.Why, Cause{What: text, About: about})
+		case last < 0:
+			card.Why = append(card.Why, Cause{What: part})
+		default: // a reason with a semicolon of its own
+			card.Why[last].What += "; " + part
+			continue
 		}
-		card.Why = append(card.Why, Cause{What: text, About: about})
+		last = len(card.Why) - 1
 	}
 	for _, c := range t.Nearest {
 		card.Change = append(card.Change, Cause{About: "node " + c.Node, What: c.Changes.String()})

@@ -1,6 +1,11 @@
 package view
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+)
 
 // Controller is what is known of the controller of a cluster.
 type Controller struct {
@@ -21,4 +26,21 @@ const leaseLasts = 30 * time.Second
 // Acts reports whether the controller holds its lease, as far as that is known.
 func (c *Controller) Acts(now time.Time) bool {
 	return c.Leader != "" && now.Sub(c.Renewed) < leaseLasts
+}
+
+// OnlyWatches reports whether Daemok is there in shadow mode alone: nothing is amiss where it does not act.
+func (c *Controller) OnlyWatches() bool { return c.Leader == "" && len(c.InShadow) > 0 && c.Wanted == 0 }
+
+// Idle is why no controller acts; empty: one does, or none is meant to.
+func (c *Controller) Idle(now time.Time) string {
+	switch {
+	case c.Acts(now) || c.OnlyWatches():
+		return ""
+	case c.Leader != "":
+		return fmt.Sprintf("pod %s renewed its lease %s ago, and no other has taken it", c.Leader,
+			duration.HumanDuration(max(0, now.Sub(c.Renewed))))
+	case c.Wanted == 0:
+		return "none holds the lease"
+	}
+	return fmt.Sprintf("none holds the lease, and %d of %d replicas are ready", c.Ready, c.Wanted)
 }
