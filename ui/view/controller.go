@@ -29,7 +29,9 @@ func (c *Controller) Acts(now time.Time) bool {
 }
 
 // OnlyWatches reports whether Daemok is there in shadow mode alone: nothing is amiss where it does not act.
-func (c *Controller) OnlyWatches() bool { return c.Leader == "" && len(c.InShadow) > 0 && c.Wanted == 0 }
+func (c *Controller) OnlyWatches() bool {
+	return c.Leader == "" && len(c.InShadow) > 0 && c.Wanted == 0
+}
 
 // Idle is why no controller acts; empty: one does, or none is meant to.
 func (c *Controller) Idle(now time.Time) string {
