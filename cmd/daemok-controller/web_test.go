@@ -15,7 +15,8 @@ func TestThePagesShowTheNewestPlanAndTheNewestThatDidAnything(t *testing.T) {
 	s := func(after time.Duration) *cluster.Snapshot { return &cluster.Snapshot{Now: at.Add(after)} }
 	gone := plan.Plan{Withdrawals: []plan.Withdrawal{{Claim: "default-x2x8p", Note: "no pod needs it"}}}
 	made := &madePlans{}
-	if _, err := made.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "the pod that leads makes plans") {
+	_, err := made.Plan(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "the pod that leads makes plans") {
 		t.Errorf("without a plan: %v", err)
 	}
 	for _, step := range []struct {
@@ -39,8 +40,10 @@ func TestThePagesShowTheNewestPlanAndTheNewestThatDidAnything(t *testing.T) {
 				before = b.Lines[0][0].Text
 			}
 		}
-		if got.Title != step.title || (before == "") != (step.before == "") || !strings.Contains(before, step.before) {
-			t.Errorf("at %v: got %q and below %q, want %q and %q", step.s.Now, got.Title, before, step.title, step.before)
+		below := (before == "") == (step.before == "") && strings.Contains(before, step.before)
+		if got.Title != step.title || !below {
+			t.Errorf("at %v: got %q and below %q, want %q and %q",
+				step.s.Now, got.Title, before, step.title, step.before)
 		}
 	}
 }

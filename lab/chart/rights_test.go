@@ -66,17 +66,20 @@ func mustYAML(t *testing.T, o any) string {
 func TestTheRightsAreThoseOfDeploy(t *testing.T) {
 	render := load(t, Daemok)
 	surge := map[string]any{"surge": true}
+	exposed := map[string]any{"web": map[string]any{"enabled": true, "exposed": true}}
 	without := map[string]any{"rbac": map[string]any{"steering": false}}
 	tests := map[string]struct {
 		release, namespace, name string
 		values                   map[string]any
 		want                     [][]byte
 	}{
-		"as deployed by hand":             {"karpenter", "kube-system", "karpenter", nil, [][]byte{deploy.RBAC, deploy.SteeringRBAC}},
-		"with surges":                     {"karpenter", "kube-system", "karpenter", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC, deploy.SteeringRBAC}},
-		"with nominations":                {"karpenter", "kube-system", "karpenter", map[string]any{"settings": map[string]any{"clusterName": "c", "nominatePods": true}}, [][]byte{deploy.RBAC, deploy.NominateRBAC, deploy.SteeringRBAC}},
-		"with pages for others":           {"karpenter", "kube-system", "karpenter", map[string]any{"web": map[string]any{"enabled": true, "exposed": true}}, [][]byte{deploy.RBAC, deploy.WebRBAC, deploy.UsageRBAC, deploy.SteeringRBAC}},
-		"with pages":                      {"karpenter", "kube-system", "karpenter", map[string]any{"web": map[string]any{"enabled": true}}, [][]byte{deploy.RBAC, deploy.UsageRBAC, deploy.SteeringRBAC}},
+		"as deployed by hand": {"karpenter", "kube-system", "karpenter", nil, [][]byte{deploy.RBAC, deploy.SteeringRBAC}},
+		"with surges":         {"karpenter", "kube-system", "karpenter", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC, deploy.SteeringRBAC}},
+		"with nominations":    {"karpenter", "kube-system", "karpenter", map[string]any{"settings": map[string]any{"clusterName": "c", "nominatePods": true}}, [][]byte{deploy.RBAC, deploy.NominateRBAC, deploy.SteeringRBAC}},
+		"with pages for others": {"karpenter", "kube-system", "karpenter", exposed,
+			[][]byte{deploy.RBAC, deploy.WebRBAC, deploy.UsageRBAC, deploy.SteeringRBAC}},
+		"with pages": {"karpenter", "kube-system", "karpenter", map[string]any{"web": map[string]any{"enabled": true}},
+			[][]byte{deploy.RBAC, deploy.UsageRBAC, deploy.SteeringRBAC}},
 		"without steering":                {"karpenter", "kube-system", "karpenter", without, [][]byte{deploy.RBAC}},
 		"in shadow mode":                  {"daemok", "nodes", "daemok", map[string]any{"shadow": map[string]any{"enabled": true}}, [][]byte{deploy.ShadowRBAC}},
 		"another name, another namespace": {"daemok", "nodes", "daemok", map[string]any{"rbac": surge}, [][]byte{deploy.RBAC, deploy.SurgeRBAC, deploy.SteeringRBAC}},

@@ -42,8 +42,10 @@ func bodyOf(t *testing.T, r *http.Response) string {
 
 func TestOnlyRequestsToLocalhostAreAnswered(t *testing.T) {
 	for host, want := range map[string]int{
-		"localhost": 200, "localhost:8080": 200, "LOCALHOST:1": 200, "127.0.0.1:8080": 200, "127.1.2.3": 200, "[::1]:8080": 200, "[::1]": 200,
-		"evil.example": 421, "evil.example:8080": 421, "localhost.evil.example": 421, "10.0.0.1": 421, "127.0.0.1.evil.example": 421, "0.0.0.0:80": 421,
+		"localhost": 200, "localhost:8080": 200, "LOCALHOST:1": 200,
+		"127.0.0.1:8080": 200, "127.1.2.3": 200, "[::1]:8080": 200, "[::1]": 200,
+		"evil.example": 421, "evil.example:8080": 421, "localhost.evil.example": 421,
+		"10.0.0.1": 421, "127.0.0.1.evil.example": 421, "0.0.0.0:80": 421,
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", nil)
 		r.Host = host
@@ -56,7 +58,9 @@ func TestOnlyRequestsToLocalhostAreAnswered(t *testing.T) {
 }
 
 func TestNothingButReadingIsAllowed(t *testing.T) {
-	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
+	for _, method := range []string{
+		http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions,
+	} {
 		if r := ask(t, Options{}, method, "http://localhost/", nil); r.StatusCode != http.StatusMethodNotAllowed || r.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: got %d %v", method, r.StatusCode, r.Header)
 		}
@@ -67,7 +71,8 @@ func TestEveryAnswerForbidsWhatThePagesDoNotNeed(t *testing.T) {
 	for _, path := range []string{"/", "/assets/app.js", "/nothing", "/facts"} {
 		r := ask(t, Options{}, http.MethodGet, "http://localhost"+path, nil)
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'self'; ", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+			"Content-Security-Policy": "default-src 'self'; ", "X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
 		} {
 			if got := r.Header.Get(name); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
@@ -102,7 +107,8 @@ func TestATokenIsTakenFromTheAddressOnce(t *testing.T) {
 	r := ask(t, o, http.MethodGet, "http://localhost/?token=secret", nil)
 	set := r.Header.Get("Set-Cookie")
 	if r.Header.Get("Location") != "/" || !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Strict") {
-		t.Errorf("got Location %q and Set-Cookie %q: want the address without the token, and a cookie that no script reads", r.Header.Get("Location"), set)
+		t.Errorf("got Location %q and Set-Cookie %q: want the address without the token, and a cookie that no script reads",
+			r.Header.Get("Location"), set)
 	}
 }
 
@@ -147,7 +153,8 @@ func TestTokensOfKubernetesAreReviewed(t *testing.T) {
 		}
 	}
 	r := ask(t, Options{Tokens: &tokens{}}, http.MethodGet, "https://daemok.example/session", bearer("of-admin"))
-	if set := r.Header.Get("Set-Cookie"); !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Strict") || !strings.Contains(set, "Secure") {
+	if set := r.Header.Get("Set-Cookie"); !strings.Contains(set, "HttpOnly") ||
+		!strings.Contains(set, "SameSite=Strict") || !strings.Contains(set, "Secure") {
 		t.Errorf("Set-Cookie: %q", set)
 	}
 }
@@ -166,13 +173,14 @@ func TestARecordIsReadByKindAndName(t *testing.T) {
 		want   int
 		says   string
 	}{
-		"a node":                  {lines{}, "/about/node/ip-10-0-0-1", 200, `"kind":"node","name":"ip-10-0-0-1"`},
-		"a pod":                   {lines{}, "/about/pod/shop/web-1", 200, `"name":"shop/web-1"`},
-		"an odd name":             {lines{}, "/about/node/%3Cimg%20src=x%3E", 200, `\u003cimg src=x\u003e`},
-		"a kind that has none":    {lines{}, "/about/secret/x", 400, "ask about a node, pod"},
-		"no name":                 {lines{}, "/about/node/", 400, "name the node"},
-		"no record":               {nil, "/about/node/x", 200, `"card":null,"record":[],"trouble":"No record`},
-		"a record that is broken": {lines{errors.New("forbidden: get configmaps")}, "/about/node/x", 200, "get configmaps"},
+		"a node":               {lines{}, "/about/node/ip-10-0-0-1", 200, `"kind":"node","name":"ip-10-0-0-1"`},
+		"a pod":                {lines{}, "/about/pod/shop/web-1", 200, `"name":"shop/web-1"`},
+		"an odd name":          {lines{}, "/about/node/%3Cimg%20src=x%3E", 200, `\u003cimg src=x\u003e`},
+		"a kind that has none": {lines{}, "/about/secret/x", 400, "ask about a node, pod"},
+		"no name":              {lines{}, "/about/node/", 400, "name the node"},
+		"no record":            {nil, "/about/node/x", 200, `"card":null,"record":[],"trouble":"No record`},
+		"a record that is broken": {lines{errors.New("forbidden: get configmaps")}, "/about/node/x", 200,
+			"get configmaps"},
 	} {
 		r := ask(t, Options{Record: c.record}, http.MethodGet, "http://localhost"+c.path, nil)
 		if body := bodyOf(t, r); r.StatusCode != c.want || !strings.Contains(body, c.says) {

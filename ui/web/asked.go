@@ -15,15 +15,15 @@ import (
 	"github.com/daemok/daemok/ui/view"
 )
 
-// desk answers what pages ask for beside the stream.
-type desk struct {
+// replies answers what pages ask for beside the stream.
+type replies struct {
 	Options
 
 	plans *shared[page.Page]
 	bills *shared[bill]
 }
 
-func newDesk(o Options) *desk { return &desk{o, newShared[page.Page](), newShared[bill]()} }
+func newReplies(o Options) *replies { return &replies{o, newShared[page.Page](), newShared[bill]()} }
 
 // freshFor is for how long an answer that took a while is given again: to browsers that ask at about the same time.
 const freshFor = 5 * time.Second
@@ -68,7 +68,7 @@ func (s *shared[T]) get(ctx context.Context, make func(context.Context) (T, erro
 }
 
 // plan answers with what would happen now.
-func (d *desk) plan(w http.ResponseWriter, r *http.Request) {
+func (d *replies) plan(w http.ResponseWriter, r *http.Request) {
 	if d.Planner == nil {
 		answer(w, http.StatusNotFound, failure{"no plan is made here: `daemok plan` prints what would happen now"})
 		return
@@ -82,7 +82,7 @@ func (d *desk) plan(w http.ResponseWriter, r *http.Request) {
 }
 
 // input is what the newest state is made from; nil: that is not known.
-func (d *desk) input() *view.Input {
+func (d *replies) input() *view.Input {
 	if from, is := d.Source.(view.Inputs); is {
 		return from.Input()
 	}
@@ -90,7 +90,7 @@ func (d *desk) input() *view.Input {
 }
 
 // about answers with the card of an object, and what is on record about it.
-func (d *desk) about(w http.ResponseWriter, r *http.Request) {
+func (d *replies) about(w http.ResponseWriter, r *http.Request) {
 	about, err := record.Parse(r.PathValue("kind"), r.PathValue("name"), "default")
 	if err != nil {
 		answer(w, http.StatusBadRequest, failure{err.Error()})
@@ -111,7 +111,7 @@ func (d *desk) about(w http.ResponseWriter, r *http.Request) {
 }
 
 // owner answers with the card of the pods of one owner.
-func (d *desk) owner(w http.ResponseWriter, r *http.Request) {
+func (d *replies) owner(w http.ResponseWriter, r *http.Request) {
 	out := said{Record: []record.Statement{}}
 	if in := d.input(); in != nil {
 		out.explained(view.ExplainOwner(*in, r.PathValue("namespace"), r.PathValue("kind")+"/"+r.PathValue("name")))
@@ -151,7 +151,7 @@ type bill struct {
 }
 
 // report computes what the cluster costs.
-func (d *desk) report(ctx context.Context, by []string) (bill, error) {
+func (d *replies) report(ctx context.Context, by []string) (bill, error) {
 	in := d.input()
 	if in == nil {
 		return bill{}, errors.New("the cluster is being read: try again in a moment")
@@ -181,7 +181,7 @@ func (d *desk) report(ctx context.Context, by []string) (bill, error) {
 }
 
 // costs answers with what the cluster costs.
-func (d *desk) costs(w http.ResponseWriter, r *http.Request) {
+func (d *replies) costs(w http.ResponseWriter, r *http.Request) {
 	m, err := d.bills.get(r.Context(), func(ctx context.Context) (bill, error) { return d.report(ctx, pageGroups) })
 	if err != nil {
 		answer(w, http.StatusServiceUnavailable, failure{"The cost is not known: " + err.Error()})
@@ -200,7 +200,7 @@ func (d *desk) costs(w http.ResponseWriter, r *http.Request) {
 }
 
 // costsCSV answers with the cost of each workload, for spreadsheets.
-func (d *desk) costsCSV(w http.ResponseWriter, r *http.Request) {
+func (d *replies) costsCSV(w http.ResponseWriter, r *http.Request) {
 	b, err := d.report(r.Context(), csvGroups)
 	if err != nil {
 		answer(w, http.StatusServiceUnavailable, failure{"The cost is not known: " + err.Error()})

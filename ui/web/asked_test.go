@@ -41,7 +41,8 @@ func (p *slow) Plan(context.Context) (page.Page, error) {
 // get asks a server that runs.
 func get(s *Server, path string) (int, string) {
 	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost"+path, nil))
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost"+path, nil)
+	s.Handler().ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 
@@ -70,7 +71,7 @@ func TestOnePlanIsMadeForAllWhoAskMeanwhile(t *testing.T) {
 func TestAPlanIsMadeWhileTheStreamGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := running(t, 3, 4)
-		s.desk.Planner = &slow{takes: time.Minute}
+		s.replies.Planner = &slow{takes: time.Minute}
 		browser, hangUp := follow(s, http.Header{})
 		defer hangUp()
 		var asks sync.WaitGroup
@@ -88,7 +89,8 @@ func TestAPlanIsMadeWhileTheStreamGoesOn(t *testing.T) {
 func TestAPlanIsBlocksOfText(t *testing.T) {
 	s := New(Options{Source: example.New(time.Now(), 1, 1), Planner: &slow{}})
 	code, body := get(s, "/plan")
-	want := `"blocks":[{"heading":"- Terminated","tone":"bad","columns":[{"title":"COUNT","right":true},{"title":"NODES"}],` +
+	want := `"blocks":[{"heading":"- Terminated","tone":"bad",` +
+		`"columns":[{"title":"COUNT","right":true},{"title":"NODES"}],` +
 		`"rows":[[{"text":"-1","tone":"bad"},{"text":"\u003cimg src=x\u003e"}]]}]`
 	if code != http.StatusOK || !strings.Contains(body, want) {
 		t.Errorf("got %d %s, want %s", code, body, want)
@@ -96,13 +98,14 @@ func TestAPlanIsBlocksOfText(t *testing.T) {
 }
 
 func TestWhyThereIsNoPlan(t *testing.T) {
+	unnamed := &slow{fails: errors.New("give --cluster-name")}
 	for name, c := range map[string]struct {
 		by   planner
 		want int
 		says string
 	}{
 		"none is made here": {nil, 404, "`daemok plan` prints"},
-		"it cannot be made": {&slow{fails: errors.New("give --cluster-name")}, 502, "No plan can be made: give --cluster-name"},
+		"it cannot be made": {unnamed, 502, "No plan can be made: give --cluster-name"},
 	} {
 		code, body := get(New(Options{Source: example.New(time.Now(), 1, 1), Planner: c.by}), "/plan")
 		if code != c.want || !strings.Contains(body, c.says) {
@@ -153,7 +156,9 @@ func TestTheCostIsOfTheNodesThatAreShown(t *testing.T) {
 func TestTheCostIsARowForEachWorkloadAsCSV(t *testing.T) {
 	r := ask(t, Options{}, http.MethodGet, "http://localhost/costs.csv", nil)
 	body := bodyOf(t, r)
-	if r.Header.Get("Content-Type") != "text/csv; charset=utf-8" || !strings.Contains(r.Header.Get("Content-Disposition"), "attachment") ||
+	h := r.Header
+	if h.Get("Content-Type") != "text/csv; charset=utf-8" ||
+		!strings.Contains(h.Get("Content-Disposition"), "attachment") ||
 		!strings.HasPrefix(body, "pool,namespace,owner,idle_only,cost_per_hour") {
 		t.Errorf("got %v\n%s", r.Header, body)
 	}
@@ -171,7 +176,10 @@ func TestASourceWithoutASnapshotHasNoCost(t *testing.T) {
 
 func TestACardExplains(t *testing.T) {
 	c := example.New(time.Now(), 12, 6)
-	c.Wait(time.Now(), view.Waiting{Namespace: "shop", Owner: "Deployment/web", Pods: []string{"web-1"}, Count: 1, Reason: "NodePool/batch: cpu limit reached"})
+	c.Wait(time.Now(), view.Waiting{
+		Namespace: "shop", Owner: "Deployment/web", Pods: []string{"web-1"}, Count: 1,
+		Reason: "NodePool/batch: cpu limit reached",
+	})
 	for path, says := range map[string]string{
 		"/about/node/ip-10-0-0-4.eu-west-1.compute.internal": "is ready",
 		"/about/pod/shop/web-1":                              "waits for a node",
@@ -180,7 +188,8 @@ func TestACardExplains(t *testing.T) {
 	} {
 		code, body := get(New(Options{Source: c, Record: lines{}}), path)
 		var got said
-		if err := json.Unmarshal([]byte(body), &got); code != http.StatusOK || err != nil || got.Card == nil || !strings.Contains(got.Card.State, says) {
+		err := json.Unmarshal([]byte(body), &got)
+		if code != http.StatusOK || err != nil || got.Card == nil || !strings.Contains(got.Card.State, says) {
 			t.Errorf("%s: got %d %v %s, want a card that says %q", path, code, err, body, says)
 		}
 	}

@@ -17,7 +17,7 @@ type Server struct {
 	Options
 	feed    *feed
 	waits   waits // belongs to Run
-	desk    *desk
+	replies *replies
 	files   map[string]file
 	streams chan struct{} // one for each that is open
 	ended   chan struct{} // closed when Run ends
@@ -26,7 +26,7 @@ type Server struct {
 // New makes a server. Run has to run for it to show changes.
 func New(o Options) *Server {
 	return &Server{
-		Options: o, feed: newFeed(rand.Text()[:8]), desk: newDesk(o), files: files(),
+		Options: o, feed: newFeed(rand.Text()[:8]), replies: newReplies(o), files: files(),
 		streams: make(chan struct{}, streamsMost), ended: make(chan struct{}),
 	}
 }
@@ -88,11 +88,11 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /{$}", s.file)
 	mux.HandleFunc("GET /assets/{name}", s.file)
 	mux.HandleFunc("GET /stream", s.stream)
-	mux.HandleFunc("GET /about/{kind}/{name...}", s.desk.about)
-	mux.HandleFunc("GET /owner/{namespace}/{kind}/{name...}", s.desk.owner)
-	mux.HandleFunc("GET /plan", s.desk.plan)
-	mux.HandleFunc("GET /costs", s.desk.costs)
-	mux.HandleFunc("GET /costs.csv", s.desk.costsCSV)
+	mux.HandleFunc("GET /about/{kind}/{name...}", s.replies.about)
+	mux.HandleFunc("GET /owner/{namespace}/{kind}/{name...}", s.replies.owner)
+	mux.HandleFunc("GET /plan", s.replies.plan)
+	mux.HandleFunc("GET /costs", s.replies.costs)
+	mux.HandleFunc("GET /costs.csv", s.replies.costsCSV)
 	mux.HandleFunc("GET /facts", s.facts)
 	return s.protected(mux)
 }

@@ -105,7 +105,8 @@ func TestAStreamBeginsWithTheWholeStateAndGoesOnWithWhatChanged(t *testing.T) {
 		after(time.Second)
 		list := browser.events()
 		if len(list) != 2 || nameOf(list[0]) != "state" || nameOf(list[1]) != "change" {
-			t.Fatalf("want a state and one change for what came at once, got %d events:\n%s", len(list), strings.Join(list, "\n"))
+			t.Fatalf("want a state and one change for what came at once, got %d events:\n%s", len(list),
+				strings.Join(list, "\n"))
 		}
 		for _, want := range []string{`"status":"draining"`, `"said":"was disrupted: Underutilized"`} {
 			if !strings.Contains(list[1], want) {
@@ -186,7 +187,8 @@ func TestASilentStreamSaysThatItLives(t *testing.T) {
 			}
 		}
 		if beats != 3 || points != 3 { // the first point is of the state
-			t.Errorf("got %d signs of life and %d events with points of the history, want 3 and 3:\n%s", beats, points, strings.Join(browser.events(), "\n"))
+			t.Errorf("got %d signs of life and %d events with points of the history, want 3 and 3:\n%s",
+				beats, points, strings.Join(browser.events(), "\n"))
 		}
 	})
 }
@@ -214,7 +216,8 @@ func TestMoreBrowsersThanAreAllowedAreTurnedAway(t *testing.T) {
 		s.streams <- struct{}{}
 	}
 	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/stream", nil))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/stream", nil)
+	s.Handler().ServeHTTP(w, r)
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("got %d %v", w.Code, w.Header())
 	}

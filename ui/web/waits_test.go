@@ -17,6 +17,7 @@ func TestWaitsAreCountedOncePodsHaveANode(t *testing.T) {
 		}
 		return []view.Node{n}
 	}
+	b := view.Node{Pods: []view.Pod{{Namespace: "shop", Name: "b"}}}
 	var w waits
 	w.follow(&view.Cluster{At: at, Came: []view.Came{came("a"), came("b"), came("gone")}}, at)
 	for _, step := range []struct {
@@ -25,8 +26,9 @@ func TestWaitsAreCountedOncePodsHaveANode(t *testing.T) {
 		at   time.Duration
 		want Point
 	}{
-		{"one has a node", view.Cluster{Nodes: on(40*time.Second, "a", "never-waited"), Came: []view.Came{came("b")}}, time.Minute, Point{Placed: 1, Half: 40, Most: 40}},
-		{"another has one that has not taken it in", view.Cluster{At: at.Add(2 * time.Minute), Nodes: []view.Node{{Pods: []view.Pod{{Namespace: "shop", Name: "b"}}}}},
+		{"one has a node", view.Cluster{Nodes: on(40*time.Second, "a", "never-waited"), Came: []view.Came{came("b")}},
+			time.Minute, Point{Placed: 1, Half: 40, Most: 40}},
+		{"another has one that has not taken it in", view.Cluster{At: at.Add(2 * time.Minute), Nodes: []view.Node{b}},
 			2 * time.Minute, Point{Placed: 2, Half: 40, Most: 120}},
 		{"nothing happens", view.Cluster{}, 6 * time.Minute, Point{Placed: 2, Half: 40, Most: 120}},
 		{"the first is long ago", view.Cluster{}, 7 * time.Minute, Point{Placed: 1, Half: 120, Most: 120}},

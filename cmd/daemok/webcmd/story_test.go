@@ -51,7 +51,8 @@ func TestTheAddressThatIsPrintedOpensThePages(t *testing.T) {
 	browser := &http.Client{Jar: jar}
 	base, _, _ := strings.Cut(address, "/?")
 	for _, step := range []struct{ url, want string }{
-		{address, "<title>Daemok</title>"}, {base + "/facts", `"title":"prod"`}, {base + "/about/node/ip-10-0-0-1", `"record":[]`},
+		{address, "<title>Daemok</title>"}, {base + "/facts", `"title":"prod"`},
+		{base + "/about/node/ip-10-0-0-1", `"record":[]`},
 		{base + "/plan", "Plan: nothing to do"}, {base + "/costs", "What pods request too much is not known"},
 	} {
 		if body := get(t, browser, step.url); !strings.Contains(body, step.want) {
