@@ -92,7 +92,7 @@ func checkHandback(ctx context.Context, h handback.Handback, out io.Writer, form
 		return wrong
 	}
 	same := func(line string) string { return line }
-	view := handbackJSON{state.Claims, each(state.Waits, same), each(state.Refuses, same)}
+	view := handbackJSON{state.Claims, output.Each(state.Waits, same), output.Each(state.Refuses, same)}
 	err = form.Print(out, output.Answer{Value: view, Rows: []output.Row{{Value: view}}, Text: func(out io.Writer) error {
 		for _, line := range state.Waits {
 			fmt.Fprintln(out, "waits:", line)

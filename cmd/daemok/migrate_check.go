@@ -136,8 +136,8 @@ type futureJSON struct {
 // foretold is what a check has found, in all forms.
 func foretold(nodes []future, of rightsJSON, text string) output.Answer {
 	same := func(text string) string { return text }
-	list := each(nodes, func(f future) futureJSON {
-		return futureJSON{f.node, f.pool, f.touched(), f.reason, f.text, each(f.marks, same), each(f.pods, same), each(f.budgets, same)}
+	list := output.Each(nodes, func(f future) futureJSON {
+		return futureJSON{f.node, f.pool, f.touched(), f.reason, f.text, output.Each(f.marks, same), output.Each(f.pods, same), output.Each(f.budgets, same)}
 	})
 	a := output.Answer{
 		Value: struct {

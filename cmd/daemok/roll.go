@@ -218,7 +218,7 @@ func progressOf(pools []translate.PoolObject, all []roll.Progress) output.Answer
 		list[i] = rollJSON{
 			Pool: pools[i].ID.String(), Done: p.Done(), ToGo: p.Left, Going: p.Going, Joining: p.Coming, Allowed: p.Allowed, Because: p.Because,
 			Nodes: append([]string{}, p.Nodes...), LastsSeconds: p.Lasts.Seconds(), Wrong: p.Wrong,
-			Kept: each(p.Kept, func(k roll.Kept) rollStaysJSON { return rollStaysJSON{k.Node, k.Why} }),
+			Kept: output.Each(p.Kept, func(k roll.Kept) rollStaysJSON { return rollStaysJSON{k.Node, k.Why} }),
 		}
 		a.Rows = append(a.Rows, output.Row{Object: poolObject(pools[i].ID), Value: list[i]})
 	}

@@ -6,6 +6,7 @@ package brief
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -36,6 +37,11 @@ func AboveLeast(gap float64) string {
 		return share + " above the least possible"
 	}
 	return "at the least possible"
+}
+
+// NonEmpty are the texts that are not empty, in their order.
+func NonEmpty(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(t string) bool { return t == "" })
 }
 
 // After is text with words before it, where there is any.

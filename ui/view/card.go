@@ -275,7 +275,7 @@ func nodeFacts(card *Card, n *Node) {
 			card.Facts = append(card.Facts, Fact{name, value})
 		}
 	}
-	add("instance", strings.Join(nonEmpty(n.Type, n.Zone, n.CapacityType, n.Instance), ", "))
+	add("instance", strings.Join(brief.NonEmpty(n.Type, n.Zone, n.CapacityType, n.Instance), ", "))
 	add("of", strings.TrimPrefix(n.Owner.String(), "-"))
 	if n.Cost.Known {
 		add("cost", fmt.Sprintf("$%.3f/h ($%.0f a month)", n.Cost.PerHour, n.Cost.PerMonth()))

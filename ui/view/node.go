@@ -287,7 +287,7 @@ func (k *known) status(n *cluster.Node) (status Status, reason string, until tim
 	case n.InstanceEnds:
 		return Terminating, goes, until
 	case n.Deleting:
-		return Draining, strings.Join(nonEmpty(goes, blockers(n)), "; "), until
+		return Draining, strings.Join(brief.NonEmpty(goes, blockers(n)), "; "), until
 	case !n.EndsAt.IsZero():
 		return Draining, "AWS takes the instance away", until
 	case !n.Ready && n.Initialized:
@@ -302,10 +302,6 @@ func (k *known) status(n *cluster.Node) (status Status, reason string, until tim
 		return NotReady, ailing(n), time.Time{}
 	}
 	return Ready, "", time.Time{}
-}
-
-func nonEmpty(texts ...string) []string {
-	return slices.DeleteFunc(texts, func(t string) bool { return t == "" })
 }
 
 // blockers are the pods that a drain waits for, and why; empty: there are none.

@@ -48,7 +48,7 @@ func (s *nodes) detail(p *text.Printer, row int, now time.Time) {
 	f.add("decided", n.Stays)
 	f.add("owner", n.Owner.String())
 	f.add("NodeClaim", n.Claim)
-	f.add("instance", strings.Join(nonEmpty(n.Instance, n.Type, n.Zone, n.CapacityType, n.Arch), ", "))
+	f.add("instance", strings.Join(brief.NonEmpty(n.Instance, n.Type, n.Zone, n.CapacityType, n.Arch), ", "))
 	f.add("costs", price(n.Cost))
 	f.add("created", moment(n.Created, now))
 	f.add("expires", moment(n.Expires, now))
@@ -57,10 +57,6 @@ func (s *nodes) detail(p *text.Printer, row int, now time.Time) {
 	writePods(p, n.Pods)
 	writeAbout(p, s.c, now, n.Name, n.Claim)
 	writeLabels(p, n.Labels)
-}
-
-func nonEmpty(texts ...string) []string {
-	return slices.DeleteFunc(texts, func(t string) bool { return t == "" })
 }
 
 func price(c view.Cost) string {
@@ -107,7 +103,7 @@ func writePods(p *text.Printer, pods []view.Pod) {
 		}
 		state := x.State
 		if x.Keeps != "" {
-			state = strings.Join(nonEmpty(state, "keeps the node: "+x.Keeps), ", ")
+			state = strings.Join(brief.NonEmpty(state, "keeps the node: "+x.Keeps), ", ")
 		}
 		t.Add(text.Of(x.Namespace+"/"+x.Name), text.Of(owner), text.Of(view.Amount(quantity.NameCPU, x.CPU)),
 			text.Of(view.Amount(quantity.NameMemory, x.Memory)), text.Say(text.Warn, "%s", state))
@@ -117,7 +113,7 @@ func writePods(p *text.Printer, pods []view.Pod) {
 
 // writeAbout writes what is wrong with an object, and what was done to it, by any of its names.
 func writeAbout(p *text.Printer, c *view.Cluster, now time.Time, names ...string) {
-	names = nonEmpty(names...)
+	names = brief.NonEmpty(names...)
 	wrong := text.Table{Indent: 2, Columns: []text.Column{{}, {Wraps: true}}}
 	for i := range c.Problems {
 		x := &c.Problems[i]

@@ -18,7 +18,7 @@ func (a *answer) json() JSON {
 	v := view(&a.Plan)
 	v.Allowed, v.Failing, v.Unread = allowedOf(a.Snapshot), a.Failing, a.Unread
 	v.Manifests = additionView(&a.Input)
-	v.WhatIf = each(a.Others, func(x changes.Supposition) whatIfJSON { return whatIfView(x, &a.Plan) })
+	v.WhatIf = output.Each(a.Others, func(x changes.Supposition) whatIfJSON { return whatIfView(x, &a.Plan) })
 	return v
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/access/output"
 )
 
 // JSON is the form of a plan that scripts may rely on. Prices are in dollars per hour; lists are never null.
@@ -160,21 +161,21 @@ type reasonJSON struct {
 func view(p *plan.Plan) JSON {
 	v := JSON{
 		costJSON:    costJSON{dollars(p.CostBefore), dollars(p.CostAfter), dollars(p.LaunchCost()), nil, nil},
-		Margins:     each(p.Margins, marginView),
+		Margins:     output.Each(p.Margins, marginView),
 		Basis:       p.Basis,
-		Launches:    each(p.Launches, launchView),
-		Placements:  each(p.Placements, placementView),
-		Withdrawals: each(p.Withdrawals, withdrawalView),
-		Removals:    each(p.Removals(), removalView),
-		Moves:       each(p.Moves, moveView),
-		Kept:        each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
-		Unplaced:    each(p.Unplaced, unplacedView),
-		Dropped:     each(p.Dropped, droppedView),
-		Together:    each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
+		Launches:    output.Each(p.Launches, launchView),
+		Placements:  output.Each(p.Placements, placementView),
+		Withdrawals: output.Each(p.Withdrawals, withdrawalView),
+		Removals:    output.Each(p.Removals(), removalView),
+		Moves:       output.Each(p.Moves, moveView),
+		Kept:        output.Each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
+		Unplaced:    output.Each(p.Unplaced, unplacedView),
+		Dropped:     output.Each(p.Dropped, droppedView),
+		Together:    output.Each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
 		effortJSON:  effortJSON{p.Steps, p.Exhausted},
 	}
 	for i := range p.Moves {
-		v.Dropped = append(v.Dropped, each(p.Moves[i].Dropped, droppedView)...)
+		v.Dropped = append(v.Dropped, output.Each(p.Moves[i].Dropped, droppedView)...)
 	}
 	if gap, ok := p.Gap(); ok {
 		least := dollars(p.Bound)
@@ -201,19 +202,19 @@ func withdrawalView(w plan.Withdrawal) withdrawalJSON {
 
 func moveView(m plan.Move) moveJSON {
 	return moveJSON{
-		each(m.Removals, func(r plan.Removal) string { return r.Node }), each(m.Launches, launchView),
-		each(m.Placements, placementView), dollars(m.Saves),
+		output.Each(m.Removals, func(r plan.Removal) string { return r.Node }), output.Each(m.Launches, launchView),
+		output.Each(m.Placements, placementView), dollars(m.Saves),
 	}
 }
 
 func droppedView(d plan.Dropped) droppedJSON {
-	return droppedJSON{d.Preferences, each(d.Pods, podName), dollars(d.Saves)}
+	return droppedJSON{d.Preferences, output.Each(d.Pods, podName), dollars(d.Saves)}
 }
 
 func launchView(l plan.Launch) launchJSON {
 	view := launchJSON{
 		Name: l.Name, Pool: l.Pool.String(), Choice: choiceView(l.Choice),
-		RunnersUp: each(l.RunnersUp, choiceView), Pods: each(l.Pods, podName),
+		RunnersUp: output.Each(l.RunnersUp, choiceView), Pods: output.Each(l.Pods, podName),
 		Requests: l.Requests.String(), Requirements: []requirementJSON{}, Labels: map[string]string{}, Notes: l.Notes,
 	}
 	for _, r := range l.Requirements {
@@ -244,7 +245,7 @@ func removalView(r plan.Removal) removalJSON {
 }
 
 func unplacedView(u plan.Unplaced) unplacedJSON {
-	return unplacedJSON{each(u.Pods, podName), each(u.Reasons, func(r plan.Reason) reasonJSON {
+	return unplacedJSON{output.Each(u.Pods, podName), output.Each(u.Reasons, func(r plan.Reason) reasonJSON {
 		if r.Pool == (cluster.PoolID{}) {
 			return reasonJSON{Text: r.Text}
 		}
@@ -255,12 +256,3 @@ func unplacedView(u plan.Unplaced) unplacedJSON {
 func podName(p cluster.Pod) string { return p.Namespace + "/" + p.Name }
 
 func dollars(p quantity.MicroUSDPerHour) float64 { return float64(p) / 1e6 }
-
-// each maps a list; the answer of an empty one is empty, not nil.
-func each[A, B any](list []A, view func(A) B) []B {
-	out := make([]B, 0, len(list))
-	for _, x := range list {
-		out = append(out, view(x))
-	}
-	return out
-}

@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/ui/changes"
@@ -116,8 +117,8 @@ func additionView(in *changes.Input) *additionJSON {
 	}
 	same := func(text string) string { return text }
 	return &additionJSON{
-		each(m.Changes, same), each(m.Notes, same),
-		each(m.Drifts, func(d changes.Drift) driftJSON { return driftJSON(d) }),
-		outcomeView(&m.Without.Plan), dollars(in.Plan.CostAfter - m.Without.Plan.CostAfter), each(in.Lost(), same),
+		output.Each(m.Changes, same), output.Each(m.Notes, same),
+		output.Each(m.Drifts, func(d changes.Drift) driftJSON { return driftJSON(d) }),
+		outcomeView(&m.Without.Plan), dollars(in.Plan.CostAfter - m.Without.Plan.CostAfter), output.Each(in.Lost(), same),
 	}
 }
