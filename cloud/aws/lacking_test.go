@@ -20,7 +20,8 @@ import (
 // deny takes one action away from the controller's role, whatever else allows it.
 func (a *account) deny(t *testing.T, action string) {
 	t.Helper()
-	if err := a.server.Attach(controllerRole, "deny", fmt.Sprintf(`{"Statement": {"Effect": "Deny", "Action": %q, "Resource": "*"}}`, action)); err != nil {
+	if err := a.server.Attach(controllerRole, "deny",
+		fmt.Sprintf(`{"Statement": {"Effect": "Deny", "Action": %q, "Resource": "*"}}`, action)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -88,8 +89,14 @@ func tasks() map[string]task {
 				return err
 			},
 		},
-		"ec2:DescribeLaunchTemplates":  {do: func(ctx context.Context, a *account) error { return a.provider.RefreshTemplates(ctx) }},
-		"ec2:DescribeSpotPriceHistory": {do: func(ctx context.Context, a *account) error { return a.provider.RefreshSpot(ctx) }},
+		"ec2:DescribeLaunchTemplates": {do: func(ctx context.Context,
+			a *account) error {
+			return a.provider.RefreshTemplates(ctx)
+		}},
+		"ec2:DescribeSpotPriceHistory": {do: func(ctx context.Context,
+			a *account) error {
+			return a.provider.RefreshSpot(ctx)
+		}},
 		"ec2:DescribeSecurityGroups": {do: func(ctx context.Context, a *account) error {
 			class := a.class
 			class.Spec.Groups = []nodeclass.GroupTerm{{Name: "another"}}
@@ -126,8 +133,12 @@ func tasks() map[string]task {
 			_, err := a.provider.CollectProfiles(ctx, nil)
 			return err
 		}},
-		"pricing:GetProducts": {do: func(ctx context.Context, a *account) error { return a.provider.RefreshOnDemand(ctx) }},
-		"servicequotas:ListServiceQuotas": {do: func(ctx context.Context, a *account) error { // the log says it, and all goes on
+		"pricing:GetProducts": {do: func(ctx context.Context,
+			a *account) error {
+			return a.provider.RefreshOnDemand(ctx)
+		}},
+		"servicequotas:ListServiceQuotas": {do: func(ctx context.Context,
+			a *account) error { // the log says it, and all goes on
 			var said []error
 			a.provider.options.Warn = func(err error) { said = append(said, err) }
 			err := a.provider.RefreshQuotas(ctx)
@@ -163,8 +174,9 @@ func interrupted(t *testing.T, a *account) {
 	t.Helper()
 	url, err := a.admin.SQS.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: sdk.String("prod")})
 	if err == nil {
-		_, err = a.admin.SQS.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: url.QueueUrl, MessageBody: sdk.String(
-			`{"version": "0", "id": "1", "source": "aws.ec2", "detail-type": "EC2 Spot Instance Interruption Warning", "time": "2026-11-21T02:00:00Z", "region": "us-east-1",
+		_, err = a.admin.SQS.SendMessage(t.Context(),
+			&sqs.SendMessageInput{QueueUrl: url.QueueUrl, MessageBody: sdk.String(
+				`{"version": "0", "id": "1", "source": "aws.ec2", "detail-type": "EC2 Spot Instance Interruption Warning", "time": "2026-11-21T02:00:00Z", "region": "us-east-1",
 				"resources": [], "detail": {"instance-id": "i-0123456789abcdef0", "instance-action": "terminate"}}`)})
 	}
 	if err != nil {
@@ -209,7 +221,8 @@ func TestTheCheckNamesEachRightThatIsMissing(t *testing.T) {
 	}
 	for _, action := range rights.Actions() {
 		a.deny(t, action)
-		found, err := auditor.Simulate(t.Context(), "arn:aws:iam::123456789012:role/"+controllerRole, policies(), "123456789012")
+		found, err := auditor.Simulate(t.Context(), "arn:aws:iam::123456789012:role/"+controllerRole, policies(),
+			"123456789012")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +232,8 @@ func TestTheCheckNamesEachRightThatIsMissing(t *testing.T) {
 			case f.State == audit.Missing && f.Action == action && f.Without != "":
 				missing++
 			case f.State != audit.Allowed:
-				t.Errorf("without %s it says that %s of %s is %s; without it: %s", action, f.Action, f.Statement, f.State, f.Without)
+				t.Errorf("without %s it says that %s of %s is %s; without it: %s", action, f.Action, f.Statement,
+					f.State, f.Without)
 			}
 		}
 		if missing == 0 {

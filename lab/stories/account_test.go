@@ -60,7 +60,8 @@ func (s *story) stableIn(pool string) []types.Instance {
 		launched = poolInstances(s.T, s.dir, pool)
 		return len(wanted) > 0 && len(missing(wanted, launched)) == 0 && maps.Equal(wanted, s.machinesOfClaims(pool))
 	}) {
-		s.Fatalf("EC2 shows %s, and the claims are\n%s", describeInstances(launched), describe(inPool(s.list(claims), pool)))
+		s.Fatalf("EC2 shows %s, and the claims are\n%s", describeInstances(launched),
+			describe(inPool(s.list(claims), pool)))
 	}
 	return launched
 }

@@ -39,7 +39,8 @@ func launchWith(t *testing.T, dir, more string) types.Instance {
 	t.Helper()
 	c, env := awsOf(t, dir)
 	account := ec2.NewFromConfig(c)
-	discovered := []types.Filter{{Name: aws.String("tag:karpenter.sh/discovery"), Values: []string{env["CLUSTER_NAME"]}}}
+	discovered := []types.Filter{{Name: aws.String("tag:karpenter.sh/discovery"),
+		Values: []string{env["CLUSTER_NAME"]}}}
 	subnets, err := account.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{Filters: discovered})
 	if err != nil || len(subnets.Subnets) == 0 {
 		t.Fatalf("DescribeSubnets = %v, %v; want some", subnets, err)
@@ -54,7 +55,8 @@ func launchWith(t *testing.T, dir, more string) types.Instance {
 		ImageId: image.Parameter.Value, InstanceType: "m5.large", MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
 		SubnetId:           subnets.Subnets[0].SubnetId,
 		IamInstanceProfile: &types.IamInstanceProfileSpecification{Name: aws.String("KarpenterNodeInstanceProfile-" + env["CLUSTER_NAME"])},
-		UserData:           aws.String(base64.StdEncoding.EncodeToString([]byte(nodeConfig(t, c, env["CLUSTER_NAME"]) + more))),
+		UserData: aws.String(base64.StdEncoding.EncodeToString([]byte(nodeConfig(t, c,
+			env["CLUSTER_NAME"]) + more))),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +68,8 @@ func launchWith(t *testing.T, dir, more string) types.Instance {
 // awaitRuns waits until an instance runs, which EC2 does not know of at once.
 func awaitRuns(t *testing.T, account *ec2.Client, id string) {
 	t.Helper()
-	waiter := ec2.NewInstanceRunningWaiter(account, func(o *ec2.InstanceRunningWaiterOptions) { o.MinDelay, o.MaxDelay = 200*time.Millisecond, time.Second })
+	waiter := ec2.NewInstanceRunningWaiter(account,
+		func(o *ec2.InstanceRunningWaiterOptions) { o.MinDelay, o.MaxDelay = 200*time.Millisecond, time.Second })
 	if err := waiter.Wait(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{id}}, limit); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +118,8 @@ func TestCloudSurvivesTheLab(t *testing.T) {
 	awaitDead(t, []int{pid})
 	mustLab(t, 0, dir, "up", flags...)
 	c, _ := awsOf(t, dir)
-	awaitRuns(t, ec2.NewFromConfig(c), *instance.InstanceId) // it was written down when it was launched, and may have booted since
+	awaitRuns(t, ec2.NewFromConfig(c),
+		*instance.InstanceId) // it was written down when it was launched, and may have booted since
 	s.await("the node to be ready again", "v1/Node", isReady)
 }
 
@@ -123,5 +127,6 @@ func TestCloudSurvivesTheLab(t *testing.T) {
 // within a moment of every change.
 func awaitKept(t *testing.T, dir, id string) {
 	t.Helper()
-	awaitFile(t, filepath.Join(dir, "cloud.json"), func(content []byte) bool { return strings.Contains(string(content), id) })
+	awaitFile(t, filepath.Join(dir, "cloud.json"),
+		func(content []byte) bool { return strings.Contains(string(content), id) })
 }

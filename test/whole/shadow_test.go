@@ -32,7 +32,8 @@ func (w *world) shadow(groups labels.Selector) *comparison.Book {
 	program, err := product.NewShadow(ctx, product.Parts{
 		Live: live, Watches: shown, Classes: w.classes, Pools: []nodepool.Generation{product.NodePools()},
 		Metrics: observe.NewMetrics(c.measured, "", "", "", ""), Log: w.log, Now: time.Now,
-		Planning: product.Planning{Window: planner.Window{Idle: time.Second, Max: 10 * time.Second}, Filled: setup{}.begins, Began: func() {}},
+		Planning: product.Planning{Window: planner.Window{Idle: time.Second, Max: 10 * time.Second},
+			Filled: setup{}.begins, Began: func() {}},
 	}, product.Shadowing{Book: book, Groups: groups})
 	if err == nil {
 		err = w.drive(ctx, program, shown, &c.done)
@@ -52,7 +53,8 @@ func TestAShadowSaysWhatItWouldLaunchAndDoesNothing(t *testing.T) {
 		if h.Shadow.Launched != 18 || h.Shadow.Waited != 18 || h.Shadow.WaitLongest > 90 || h.Actual.Waited != 0 {
 			t.Errorf("two pods fit on two idle nodes, 18 wait: it would have launched %d nodes, for which %d pods wait %.0f s at most", h.Shadow.Launched, h.Shadow.Waited, h.Shadow.WaitLongest)
 		}
-		if d := h.Latest[0]; d.Kind != comparison.Launch || !strings.HasPrefix(d.What, "18 x m5.large") || d.Why != "18 pods wait" || d.SavesPerHour >= 0 {
+		if d := h.Latest[0]; d.Kind != comparison.Launch || !strings.HasPrefix(d.What,
+			"18 x m5.large") || d.Why != "18 pods wait" || d.SavesPerHour >= 0 {
 			t.Errorf("the decision is %+v", d)
 		}
 	})

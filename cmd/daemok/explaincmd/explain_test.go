@@ -41,18 +41,22 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := fake.NewClientBuilder().WithScheme(scheme).Build()
-	if _, err := explained(t, store, "node", "ip-1", "--record"); err == nil || !strings.Contains(err.Error(), "no decision is on record in namespace kube-system: there is no ConfigMap daemok-record-0") {
+	if _, err := explained(t, store, "node", "ip-1", "--record"); err == nil || !strings.Contains(err.Error(),
+		"no decision is on record in namespace kube-system: there is no ConfigMap daemok-record-0") {
 		t.Errorf("before anything was decided: %v", err)
 	}
 	for _, o := range []client.Object{
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "ip-2"}}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-4"}},
-		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-3"}, Spec: corev1.PodSpec{NodeName: "ip-2"}},
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-3"},
+			Spec: corev1.PodSpec{NodeName: "ip-2"}},
 	} {
 		if err := store.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	commandtest.Leave(t, store, record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, Said: "has no place", Why: "limit cpu is 2 short"})
+	commandtest.Leave(t, store,
+		record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, Said: "has no place",
+			Why: "limit cpu is 2 short"})
 	for name, args := range map[string][]string{
 		"by namespace":         {"pod", "web-1", "-n", "shop"},
 		"with its namespace":   {"pods", "shop/web-1"},
@@ -62,14 +66,16 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := explained(t, store, append(args, "--record")...)
-			if err != nil || !strings.Contains(out, "pod/shop/web-1 has no place\n  because: limit cpu is 2 short\nthe record changed ") {
+			if err != nil || !strings.Contains(out,
+				"pod/shop/web-1 has no place\n  because: limit cpu is 2 short\nthe record changed ") {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}
 	out, err := explained(t, store, "pod", "shop/web-1", "--record", "-o", "json")
 	var list []record.Statement
-	if err != nil || json.Unmarshal([]byte(out), &list) != nil || len(list) != 1 || list[0].Why != "limit cpu is 2 short" {
+	if err != nil || json.Unmarshal([]byte(out),
+		&list) != nil || len(list) != 1 || list[0].Why != "limit cpu is 2 short" {
 		t.Errorf("as JSON: %v\n%s", err, out)
 	}
 	for want, args := range map[string][]string{
@@ -87,7 +93,8 @@ func TestExplainReadsWhatAControllerLeft(t *testing.T) {
 		"nor about any nodepool": {"nodepool.karpenter.sh/web"},
 		"want yaml, table":       {"node", "ip-1", "-o", "yml"},
 	} {
-		if _, err := explained(t, store, append(args, "--record")...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := explained(t, store, append(args, "--record")...); err == nil || !strings.Contains(err.Error(),
+			want) {
 			t.Errorf("explain %s: %v, want %q", strings.Join(args, " "), err, want)
 		}
 	}
@@ -101,24 +108,31 @@ func TestAnInstanceIsExplainedByItsID(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := func(name, id string) *corev1.Node {
-		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{ProviderID: "aws:///us-west-2a/" + id}}
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.NodeSpec{ProviderID: "aws:///us-west-2a/" + id}}
 	}
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "web-1"}}
 	claim.Status.ProviderID = "aws:///us-west-2a/i-00000000000000001"
-	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(claim, node("ip-1", "i-00000000000000001"), node("ip-3", "i-00000000000000003")).Build()
-	commandtest.Leave(t, store, record.Statement{About: record.Object{Kind: record.Node, Name: "ip-1"}, Claim: "web-1", Said: "stays"},
-		record.Statement{About: record.Object{Kind: record.Claim, Name: "web-0"}, Said: "has instance i-00000000000000002: m5.large in us-west-2a, spot"})
+	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(claim, node("ip-1", "i-00000000000000001"),
+		node("ip-3", "i-00000000000000003")).Build()
+	commandtest.Leave(t, store,
+		record.Statement{About: record.Object{Kind: record.Node, Name: "ip-1"}, Claim: "web-1", Said: "stays"},
+		record.Statement{About: record.Object{Kind: record.Claim, Name: "web-0"},
+			Said: "has instance i-00000000000000002: m5.large in us-west-2a, spot"})
 	for name, tt := range map[string]struct{ args, want string }{
-		"by its ID":                   {"i-00000000000000001", "node/ip-1 stays"},
-		"as a node":                   {"node/i-00000000000000001", "node/ip-1 stays"},
-		"as a NodeClaim":              {"nodeclaim.karpenter.sh/i-00000000000000001", "node/ip-1 stays"},
-		"as an instance":              {"instance i-00000000000000001", "node/ip-1 stays"},
-		"by its provider ID":          {"aws:///us-west-2a/i-00000000000000001", "node/ip-1 stays"},
-		"by a node's provider ID":     {"node aws:///us-west-2a/i-00000000000000001", "node/ip-1 stays"},
-		"that is gone":                {"i-00000000000000002", "nodeclaim/web-0 has instance i-00000000000000002"},
-		"that no NodeClaim has":       {"i-00000000000000003", "instance i-00000000000000003 is node ip-3, which has no NodeClaim, so Daemok decides nothing about it: daemok adopt"},
-		"that is not of this cluster": {"i-00000000000000004", "instance i-00000000000000004 is not known in this cluster: no NodeClaim and no node has it, nor had a NodeClaim that is on record. Its tags say"},
-		"a pod that is called so":     {"pod/i-00000000000000001", "nothing is on record about pod default/i-00000000000000001"},
+		"by its ID":               {"i-00000000000000001", "node/ip-1 stays"},
+		"as a node":               {"node/i-00000000000000001", "node/ip-1 stays"},
+		"as a NodeClaim":          {"nodeclaim.karpenter.sh/i-00000000000000001", "node/ip-1 stays"},
+		"as an instance":          {"instance i-00000000000000001", "node/ip-1 stays"},
+		"by its provider ID":      {"aws:///us-west-2a/i-00000000000000001", "node/ip-1 stays"},
+		"by a node's provider ID": {"node aws:///us-west-2a/i-00000000000000001", "node/ip-1 stays"},
+		"that is gone":            {"i-00000000000000002", "nodeclaim/web-0 has instance i-00000000000000002"},
+		"that no NodeClaim has": {"i-00000000000000003",
+			"instance i-00000000000000003 is node ip-3, which has no NodeClaim, so Daemok decides nothing about it: daemok adopt"},
+		"that is not of this cluster": {"i-00000000000000004",
+			"instance i-00000000000000004 is not known in this cluster: no NodeClaim and no node has it, nor had a NodeClaim that is on record. Its tags say"},
+		"a pod that is called so": {"pod/i-00000000000000001",
+			"nothing is on record about pod default/i-00000000000000001"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := explained(t, store, append(strings.Fields(tt.args), "--record")...)
@@ -146,17 +160,20 @@ func TestOneScreenExplainsAnObject(t *testing.T) {
 	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	container := []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: requests}}}
 	waits := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "1", CreationTimestamp: now, OwnerReferences: owner("StatefulSet", "web")},
-		Spec:       corev1.PodSpec{Containers: container},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: "1", CreationTimestamp: now,
+			OwnerReferences: owner("StatefulSet", "web")},
+		Spec: corev1.PodSpec{Containers: container},
 		Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable},
 		}},
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "ip-1", CreationTimestamp: now}, Status: corev1.NodeStatus{
-		Conditions:  []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
-		Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourcePods: resource.MustParse("10")},
+		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"),
+			corev1.ResourcePods: resource.MustParse("10")},
 	}}
-	cluster := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(waits, node).Build()
+	cluster := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(waits,
+		node).Build()
 	without, err := explained(t, cluster, "pod", "web-1", "-n", "shop")
 	for _, want := range []string{"No decision is on record in namespace kube-system", "pod shop/web-1 waits for a node; it waits for the next plan"} {
 		if err != nil || !strings.Contains(without, want) {
@@ -164,12 +181,15 @@ func TestOneScreenExplainsAnObject(t *testing.T) {
 		}
 	}
 	watching := shadowBeside(t, scheme, waits, node)
-	if out, err := explained(t, watching, "pod", "web-1", "-n", "shop"); err != nil || strings.Contains(out, "No decision is on record") ||
-		!strings.Contains(strings.Join(strings.Fields(out), " "), "Shadow mode: Deployment daemok/shadow makes plans and changes nothing; daemok shadow report shows") {
+	if out, err := explained(t, watching, "pod", "web-1", "-n", "shop"); err != nil || strings.Contains(out,
+		"No decision is on record") ||
+		!strings.Contains(strings.Join(strings.Fields(out), " "),
+			"Shadow mode: Deployment daemok/shadow makes plans and changes nothing; daemok shadow report shows") {
 		t.Errorf("beside shadow mode alone: %v\n%s", err, out)
 	}
-	commandtest.Leave(t, cluster, record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, UID: "1", Topic: record.TopicPlace,
-		Said: "has no place", Why: "NodePool/default: limit cpu is 1 short"})
+	commandtest.Leave(t, cluster,
+		record.Statement{About: record.Object{Kind: record.Pod, Name: "shop/web-1"}, UID: "1", Topic: record.TopicPlace,
+			Said: "has no place", Why: "NodePool/default: limit cpu is 1 short"})
 	for args, want := range map[string]string{
 		"pod web-1 -n shop":          "1 of 1 nodes      cpu\n  NodePool/default  limit cpu is 1 short\n\nWhat would change it\n  node ip-1  cpu: need 1 more\n",
 		"sts/web -n shop":            "StatefulSet web in namespace shop has 0 pods on 0 nodes, and 1 pod waits for a",
@@ -195,7 +215,10 @@ func TestOneScreenExplainsAnObject(t *testing.T) {
 // shadowBeside is a cluster with a controller in shadow mode.
 func shadowBeside(t *testing.T, scheme *runtime.Scheme, objects ...client.Object) client.Client {
 	t.Helper()
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "daemok", Name: "shadow"}, Status: appsv1.DeploymentStatus{ReadyReplicas: 1}}
-	d.Spec.Template.Spec.Containers = []corev1.Container{{Image: "ghcr.io/daemok/daemok-controller:v1", Env: []corev1.EnvVar{{Name: "SHADOW", Value: "true"}}}}
-	return fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(append(objects, d)...).Build()
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "daemok", Name: "shadow"},
+		Status: appsv1.DeploymentStatus{ReadyReplicas: 1}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Image: "ghcr.io/daemok/daemok-controller:v1",
+		Env: []corev1.EnvVar{{Name: "SHADOW", Value: "true"}}}}
+	return fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(append(objects,
+		d)...).Build()
 }
