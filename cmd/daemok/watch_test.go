@@ -17,7 +17,8 @@ func TestAPlanIsFollowedOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := fmt.Sprintf("%s=1 %s plan --snapshot %s --watch --watch-interval 1s; echo ended $?; exec cat", isCommand, program, file)
+	script := fmt.Sprintf("%s=1 %s plan --snapshot %s --watch --watch-interval 1s; echo ended $?; exec cat",
+		isCommand, program, file)
 	x := terminal.New(t, script)
 	x.Shows("at 2026-11-21T04:00:00Z\nPlan: +1 launched. All 2 pending pods get a place.\nCost: $0.000/h")
 	text, err := os.ReadFile(file)

@@ -22,8 +22,9 @@ func (t *Recorder) reportMinValues(list []plan.Unplaced) {
 			if !r.MinValues || u.Early {
 				continue
 			}
-			t.warnPool(r.Pool, "MinValuesNotMet", fmt.Sprintf("Nothing is launched for %s: %s; lower minValues, allow more values, or set MIN_VALUES_POLICY=BestEffort",
-				firstPod(u), r.Text), "minValues "+whose(u))
+			t.warnPool(r.Pool, "MinValuesNotMet",
+				fmt.Sprintf("Nothing is launched for %s: %s; lower minValues, allow more values, or set MIN_VALUES_POLICY=BestEffort",
+					firstPod(u), r.Text), "minValues "+whose(u))
 		}
 	}
 }
@@ -44,8 +45,9 @@ func (t *Recorder) reportLimits(list []plan.Unplaced) {
 		}
 	}
 	for _, id := range pools {
-		t.warnPool(id, "LimitReached", fmt.Sprintf("Nothing is launched for %s: %s; raise spec.limits, or let another NodePool take them",
-			brief.Counted(pods[id], "pending pod"), why[id]), "limit")
+		t.warnPool(id, "LimitReached",
+			fmt.Sprintf("Nothing is launched for %s: %s; raise spec.limits, or let another NodePool take them",
+				brief.Counted(pods[id], "pending pod"), why[id]), "limit")
 	}
 }
 
@@ -56,7 +58,9 @@ func (t *Recorder) reportRefusal(l plan.Launch, err error) {
 	if !refused {
 		return
 	}
-	t.warnPool(l.Pool, "NodeClaimRefused", fmt.Sprintf("The API server refuses NodeClaims of this pool: %s; change what it names in the pool", why), "refused")
+	t.warnPool(l.Pool, "NodeClaimRefused",
+		fmt.Sprintf("The API server refuses NodeClaims of this pool: %s; change what it names in the pool",
+			why), "refused")
 	for i, p := range l.Pods {
 		if i == podEventsMax {
 			break
@@ -81,6 +85,7 @@ func refusal(err error) (why string, refused bool) {
 }
 
 func (t *Recorder) warnPool(id cluster.PoolID, reason, text, topic string) {
-	t.Events.Publish(observe.Event{About: translate.PoolRef(id), Key: id.String(), Warning: true, Reason: reason, Message: text,
-		Topic: topic, DedupeFor: failuresEvery, Pace: t.Failures})
+	t.Events.Publish(observe.Event{About: translate.PoolRef(id), Key: id.String(), Warning: true, Reason: reason,
+		Message: text,
+		Topic:   topic, DedupeFor: failuresEvery, Pace: t.Failures})
 }

@@ -27,8 +27,9 @@ func TestRefusedNodeClaimsAreReported(t *testing.T) {
 		err      error
 		reported bool
 	}{
-		"an invalid one":              {refused, true},
-		"one of a policy":             {apierrors.NewForbidden(schema.GroupResource{Resource: "nodeclaims"}, "heavy-x", errors.New("a policy")), true},
+		"an invalid one": {refused, true},
+		"one of a policy": {apierrors.NewForbidden(schema.GroupResource{Resource: "nodeclaims"},
+			"heavy-x", errors.New("a policy")), true},
 		"a server that is busy":       {apierrors.NewTooManyRequests("busy", 1), false},
 		"a connection that is closed": {errors.New("connection reset by peer"), false},
 		"a pool that changed":         {apply.ErrPoolChanged, false},
@@ -36,7 +37,8 @@ func TestRefusedNodeClaimsAreReported(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			reported, events, _ := recorder()
-			launched := []apply.Launched{{Launch: plan.Launch{Pool: heavy, Pods: []cluster.Pod{web}}, Err: fmt.Errorf("create claim of heavy: %w", tt.err)}}
+			launched := []apply.Launched{{Launch: plan.Launch{Pool: heavy, Pods: []cluster.Pod{web}},
+				Err: fmt.Errorf("create claim of heavy: %w", tt.err)}}
 			reported.Launched(launched)
 			got := events.since()
 			for _, want := range []string{"NodeClaimRefused: The API server refuses NodeClaims of this pool: ", "FailedScheduling: NodePool/heavy: the API server refused the NodeClaim: "} {
@@ -47,7 +49,8 @@ func TestRefusedNodeClaimsAreReported(t *testing.T) {
 			if !tt.reported && got != "" {
 				t.Errorf("told %q, want nothing", got)
 			}
-			reported.Replacing(plan.Move{Removals: []plan.Removal{{Node: "n"}}}, apply.Launched{Launch: plan.Launch{Pool: heavy}, Claim: &karpv1.NodeClaim{}, Err: tt.err})
+			reported.Replacing(plan.Move{Removals: []plan.Removal{{Node: "n"}}},
+				apply.Launched{Launch: plan.Launch{Pool: heavy}, Claim: &karpv1.NodeClaim{}, Err: tt.err})
 			if got := events.since(); strings.HasPrefix(got, "NodeClaimRefused: ") != tt.reported {
 				t.Errorf("replacing: told %q, want it to be told: %v", got, tt.reported)
 			}
@@ -58,10 +61,11 @@ func TestRefusedNodeClaimsAreReported(t *testing.T) {
 // A pool hears that its minValues keep pods from a launch, and of nothing else that does.
 func TestPoolsHearOfTheirMinValues(t *testing.T) {
 	reported, events, _ := recorder()
-	reported.Explain(&cluster.Snapshot{}, plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{
-		{Pool: heavy, Text: "minValues of x is 3, and only one value has room", MinValues: true},
-		{Pool: cluster.PoolID{Kind: "NodePool", Name: "other"}, Text: "cpu limit reached"},
-	}}}})
+	reported.Explain(&cluster.Snapshot{},
+		plan.Plan{Unplaced: []plan.Unplaced{{Pods: []cluster.Pod{web}, Reasons: []plan.Reason{
+			{Pool: heavy, Text: "minValues of x is 3, and only one value has room", MinValues: true},
+			{Pool: cluster.PoolID{Kind: "NodePool", Name: "other"}, Text: "cpu limit reached"},
+		}}}})
 	want := "MinValuesNotMet: Nothing is launched for default/web: minValues of x is 3, and only one value has room; " +
 		"lower minValues, allow more values, or set MIN_VALUES_POLICY=BestEffort"
 	if got := events.since(); !strings.Contains(got, want) || strings.Count(got, "MinValuesNotMet") != 1 {
@@ -73,7 +77,8 @@ func TestPoolsHearOfTheirMinValues(t *testing.T) {
 func TestPoolsHearOfTheirLimits(t *testing.T) {
 	reported, events, _ := recorder()
 	limited := func(pods int, text, rule string) plan.Unplaced {
-		return plan.Unplaced{Pods: make([]cluster.Pod, pods), Reasons: []plan.Reason{{Pool: heavy, Text: text, Rule: rule}}}
+		return plan.Unplaced{Pods: make([]cluster.Pod, pods),
+			Reasons: []plan.Reason{{Pool: heavy, Text: text, Rule: rule}}}
 	}
 	explain := func(list ...plan.Unplaced) { reported.Explain(&cluster.Snapshot{}, plan.Plan{Unplaced: list}) }
 	const text = "cpu limit reached: 16 of 20 used, m5.2xlarge needs 4 more"
@@ -81,7 +86,8 @@ func TestPoolsHearOfTheirLimits(t *testing.T) {
 	if got := events.since(); strings.Contains(got, "LimitReached") {
 		t.Errorf("no limit is in the way, told\n%s", got)
 	}
-	explain(limited(2, text, "limit"), limited(1, "cpu limit reached: 16 of 20 used, m5.large needs 2 more", "limit"), limited(7, "no type has room for cpu 200", "resource"))
+	explain(limited(2, text, "limit"), limited(1, "cpu limit reached: 16 of 20 used, m5.large needs 2 more", "limit"),
+		limited(7, "no type has room for cpu 200", "resource"))
 	want := "LimitReached: Nothing is launched for 3 pending pods: " + text + "; raise spec.limits, or let another NodePool take them"
 	if got := events.since(); strings.Count(got, "LimitReached") != 1 || !strings.Contains(got, want) {
 		t.Errorf("told\n%s\nwant once\n%s", got, want)

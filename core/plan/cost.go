@@ -84,7 +84,8 @@ func (p *Plan) bounded() string {
 	}
 	out := fmt.Sprintf("new instances cost %s, the least possible\n", p.LaunchCost())
 	if share := fmt.Sprintf("%.1f", 100*max(0, gap)); share != "0.0" {
-		out = fmt.Sprintf("new instances cost %s, at most %s %% above the least possible (%s)\n", p.LaunchCost(), share, p.Bound)
+		out = fmt.Sprintf("new instances cost %s, at most %s %% above the least possible (%s)\n", p.LaunchCost(),
+			share, p.Bound)
 	}
 	if len(p.Margins) == 0 {
 		return out
@@ -113,7 +114,8 @@ func (p *Plan) likely() string {
 		out += fmt.Sprintf("; instances take pods in %d turns, those with the largest last", l.Turns)
 	}
 	if l.Relaxed.Cost < p.LaunchCost() || l.Relaxed.Instances != len(p.Launches) {
-		out += fmt.Sprintf("; %s for %s would come to about %s", counted(l.Relaxed.Instances, "instance"), l.Relaxed.Cost, l.RelaxedCost)
+		out += fmt.Sprintf("; %s for %s would come to about %s", counted(l.Relaxed.Instances, "instance"),
+			l.Relaxed.Cost, l.RelaxedCost)
 	}
 	return out + "\n"
 }

@@ -41,7 +41,8 @@ func TestPlanWithManifestsIsComparedWithTheOneWithout(t *testing.T) {
 }
 
 func TestPlanWithManifestsAsJSON(t *testing.T) {
-	out, err := run(t, "plan", "--snapshot", situationFile, "-f", manifestsFolder+"/api.yaml", "-n", "shop", "-o", "json")
+	out, err := run(t, "plan", "--snapshot", situationFile, "-f", manifestsFolder+"/api.yaml", "-n", "shop", "-o",
+		"json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,14 +69,17 @@ func TestManifestsFromStandardInput(t *testing.T) {
 		input string
 		want  string // of the answer, or of the error
 	}{
-		"are added":                 {string(text), "Deployment default/api: 0 stay, 4 new"},
-		"are named where wrong":     {string(text) + "---\nkind: Pod\n", "standard input, document 3: apiVersion or kind is missing"},
-		"must be some":              {"# none\n", "standard input has no manifest in it"},
-		"must be YAML":              {"a: b: c", "standard input, document 1: "},
-		"must say each thing once":  {"kind: Pod\nkind: Pod\n", "already set"},
-		"must be of one name each":  {string(text) + "---\n" + string(text), "document 3, Deployment default/api: it is there twice: see standard input, document 1"},
-		"must name what they are":   {"apiVersion: v1\nkind: Pod\nmetadata: {}\n", "metadata.name is missing"},
-		"must hold what they claim": {"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "Pod default/p: spec.containers is missing"},
+		"are added": {string(text), "Deployment default/api: 0 stay, 4 new"},
+		"are named where wrong": {string(text) + "---\nkind: Pod\n",
+			"standard input, document 3: apiVersion or kind is missing"},
+		"must be some":             {"# none\n", "standard input has no manifest in it"},
+		"must be YAML":             {"a: b: c", "standard input, document 1: "},
+		"must say each thing once": {"kind: Pod\nkind: Pod\n", "already set"},
+		"must be of one name each": {string(text) + "---\n" + string(text),
+			"document 3, Deployment default/api: it is there twice: see standard input, document 1"},
+		"must name what they are": {"apiVersion: v1\nkind: Pod\nmetadata: {}\n", "metadata.name is missing"},
+		"must hold what they claim": {"apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n",
+			"Pod default/p: spec.containers is missing"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -100,14 +104,17 @@ func TestManifestsThatAreNotThere(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a file that is not there":     {[]string{"-f", "testdata/none.yaml"}, "read manifests: stat testdata/none.yaml"},
+		"a file that is not there": {[]string{"-f", "testdata/none.yaml"},
+			"read manifests: stat testdata/none.yaml"},
 		"an address":                   {[]string{"-f", "https://example.com/api.yaml"}, "nothing is fetched"},
 		"a folder without any":         {[]string{"-f", t.TempDir()}, "has no file that ends in .yaml"},
 		"two that read standard input": {[]string{"-f", "-", "--snapshot", "-"}, "cannot both read standard input"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, err := run(t, append([]string{"plan", "--snapshot", situationFile}, tt.args...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := run(t,
+				append([]string{"plan", "--snapshot", situationFile},
+					tt.args...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
@@ -116,7 +123,8 @@ func TestManifestsThatAreNotThere(t *testing.T) {
 
 // A change that leaves pods without a place saves nothing, and says so.
 func TestPodsThatLoseTheirPlaceAreNoSaving(t *testing.T) {
-	args := []string{"plan", "--snapshot", "testdata/change/situation.txt", "-f", "testdata/change/pool.yaml", "--delete"}
+	args := []string{"plan", "--snapshot", "testdata/change/situation.txt", "-f", "testdata/change/pool.yaml",
+		"--delete"}
 	out, err := run(t, args...)
 	want := `  without them: +2 launched, -1 terminated, $0.192/h -> $0.288/h
   2 pods lose their place: shop/new-1, shop/new-2
@@ -126,7 +134,8 @@ func TestPodsThatLoseTheirPlaceAreNoSaving(t *testing.T) {
 	if err != nil || !strings.Contains(out, want) {
 		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 	}
-	if trouble, _, _ := strings.Cut(out, "\nPlan: "); !strings.Contains(trouble, "! 2 pods have no place: shop/new-1, shop/new-2") {
+	if trouble, _, _ := strings.Cut(out, "\nPlan: "); !strings.Contains(trouble,
+		"! 2 pods have no place: shop/new-1, shop/new-2") {
 		t.Errorf("the bad news does not come first:\n%s", out)
 	}
 	out, err = run(t, append(args, "-o", "jsonpath={.manifests.lost}")...)

@@ -86,7 +86,8 @@ func TestAPlanIsFollowed(t *testing.T) {
 		f.prints(time.Hour)
 		f.situation(thirdPod)
 		f.prints(9 * time.Second)
-		f.prints(time.Second, strings.Repeat("-", 78)+"\nat 2026-11-21T04:00:00Z\nPlan:", "All 3 pending pods get a place")
+		f.prints(time.Second, strings.Repeat("-", 78)+"\nat 2026-11-21T04:00:00Z\nPlan:",
+			"All 3 pending pods get a place")
 		if err := f.end(); err != nil {
 			t.Errorf("its user has ended it, and it fails: %v", err)
 		}
@@ -108,7 +109,8 @@ func TestAPlanIsFollowedThroughTrouble(t *testing.T) {
 
 // A situation that cannot be read at first is an error: its name may be wrong.
 func TestAPlanIsNotFollowedWithoutABeginning(t *testing.T) {
-	if _, err := run(t, "plan", "--snapshot", "testdata/none.txt", "--watch"); err == nil || !strings.Contains(err.Error(), "read the situation") {
+	if _, err := run(t, "plan", "--snapshot", "testdata/none.txt",
+		"--watch"); err == nil || !strings.Contains(err.Error(), "read the situation") {
 		t.Errorf("plan --watch of nothing = %v", err)
 	}
 }
