@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/internal/pause"
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/migrate/adopt"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 func adoptCommand(open inspect.Connector) *cobra.Command {
@@ -40,7 +41,9 @@ You may stop the command and run it again.`,
 			if err != nil {
 				return err
 			}
-			return runAdopt(cmd.Context(), store, cmd.OutOrStdout(), nodes, yes, form)
+			line := progress.Start(cmd.Context(), cmd.ErrOrStderr(), "reading nodes and NodeClaims, and waiting for the controller")
+			defer line.Stop()
+			return runAdopt(cmd.Context(), store, line.Over(cmd.OutOrStdout()), nodes, yes, form)
 		},
 	}
 	at.AddTo(cmd)

@@ -25,6 +25,7 @@ import (
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/installation"
 	"github.com/daemok/daemok/migrate/handback"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 func handbackCommand(open inspect.Connector) *cobra.Command {
@@ -53,7 +54,9 @@ cluster after all, start the controller. With --check nothing is changed.`,
 			if err != nil {
 				return err
 			}
-			h, out := handback.Handback{Store: store, Namespace: at.SystemNamespace()}, cmd.OutOrStdout()
+			line := progress.Start(cmd.Context(), cmd.ErrOrStderr(), "reading the cluster")
+			defer line.Stop()
+			h, out := handback.Handback{Store: store, Namespace: at.SystemNamespace()}, line.Over(cmd.OutOrStdout())
 			key, err := leaseToHold(cmd.Context(), at, store, lease)
 			if err != nil {
 				return err
@@ -61,6 +64,7 @@ cluster after all, start the controller. With --check nothing is changed.`,
 			if check {
 				return checkHandback(cmd.Context(), h, out, form)
 			}
+			line.Step("waiting until no node is launching or terminating")
 			if err := awaitRest(cmd.Context(), h, out); err != nil {
 				return err
 			}
@@ -69,6 +73,7 @@ cluster after all, start the controller. With --check nothing is changed.`,
 				return err
 			}
 			reportHolder(cmd.Context(), at, store, key, out)
+			line.Step("waiting for lease %s", key)
 			return underLease(cmd.Context(), lock, func(ctx context.Context) error { return cleanCluster(ctx, h, out) })
 		},
 	}

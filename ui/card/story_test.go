@@ -4,17 +4,15 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/internal/story"
 	"github.com/daemok/daemok/observe/record"
 	"github.com/daemok/daemok/ui/card"
 	"github.com/daemok/daemok/ui/text"
 	"github.com/daemok/daemok/ui/view"
+	"github.com/daemok/daemok/ui/view/viewtest"
 )
 
 // Every file in testdata is one story: a cluster that a plan is made for and recorded, and what is explained.
@@ -27,7 +25,7 @@ func TestStories(t *testing.T) {
 			f := &files[i]
 			switch what, about, _ := strings.Cut(f.Name, " "); what {
 			case "cluster":
-				in = recorded(t, shop+string(f.Data), kept)
+				in = viewtest.Planned(t, shop+string(f.Data), kept)
 			case "explain":
 				story.Expect(t, f, explained(t, in, kept, about))
 			default:
@@ -58,19 +56,4 @@ func explained(t *testing.T, in view.Input, kept *record.Record, about string) s
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// recorded is a cluster with what is on record once a plan is made for it.
-func recorded(t *testing.T, situation string, kept *record.Record) view.Input {
-	t.Helper()
-	s, err := scenario.Parse(situation)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clerk := &record.Clerk{Record: kept, Now: func() time.Time { return s.Now }}
-	p := decide.Decide(s, decide.Policy{}, decide.Usual(s))
-	clerk.Planned(s, p, 0)
-	clerk.Explain(s, p)
-	said, _ := kept.Statements(time.Time{})
-	return view.Input{Snapshot: s, Offers: true, Statements: said}
 }

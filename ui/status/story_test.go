@@ -8,13 +8,12 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/daemok/daemok/core/decide"
-	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/internal/story"
 	"github.com/daemok/daemok/observe/record"
 	"github.com/daemok/daemok/ui/status"
 	"github.com/daemok/daemok/ui/text"
 	"github.com/daemok/daemok/ui/view"
+	"github.com/daemok/daemok/ui/view/viewtest"
 )
 
 // Every file in testdata is one story: a cluster that a plan is made for and recorded, and the screen.
@@ -25,7 +24,7 @@ func TestStories(t *testing.T) {
 		for i := range files {
 			switch f := &files[i]; f.Name {
 			case "cluster":
-				in = recorded(t, shop+string(f.Data))
+				in = viewtest.Planned(t, shop+string(f.Data), &record.Record{})
 			case "leader":
 				renewed, err := time.ParseDuration(strings.TrimSpace(string(f.Data)))
 				if err != nil {
@@ -45,19 +44,4 @@ func TestStories(t *testing.T) {
 			}
 		}
 	})
-}
-
-// recorded is a cluster with what is on record once a plan is made for it.
-func recorded(t *testing.T, situation string) view.Input {
-	t.Helper()
-	s, err := scenario.Parse(situation)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clerk := &record.Clerk{Record: &record.Record{}, Now: func() time.Time { return s.Now }}
-	p := decide.Decide(s, decide.Policy{}, decide.Usual(s))
-	clerk.Planned(s, p, 0)
-	clerk.Explain(s, p)
-	said, _ := clerk.Record.Statements(time.Time{})
-	return view.Input{Snapshot: s, Offers: true, Statements: said}
 }

@@ -47,8 +47,12 @@ func (w *Waiting) Name() string {
 	return w.Namespace + "/" + w.Owner
 }
 
-// unknownPlace is said of pods that no plan has looked at yet.
-const unknownPlace = "waits for the next plan"
+// What is said of pods that no plan on record has looked at.
+const (
+	awaitsPlan       = "waits for the next plan"
+	awaitsController = "waits for a controller: none acts"
+	awaitsOther      = "waits for the autoscaler that acts: Daemok is in shadow mode"
+)
 
 // waiting groups the pods that wait by owner, requests and what they wait for.
 func (k *known) waiting() []Waiting {
@@ -100,7 +104,13 @@ func (k *known) placeOf(p *cluster.Pod) (reason string, placed bool) {
 		if p.Shape.Unable != "" {
 			return p.Shape.Unable, false
 		}
-		return unknownPlace, true
+		switch c := k.Controller; {
+		case c != nil && c.OnlyWatches():
+			return awaitsOther, true
+		case c != nil && c.Idle(k.Snapshot.Now) != "":
+			return awaitsController, true
+		}
+		return awaitsPlan, true
 	}
 	return because(s), s.Placed()
 }

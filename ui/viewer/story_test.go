@@ -12,13 +12,12 @@ import (
 	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/internal/story"
 	"github.com/daemok/daemok/observe/record"
 	"github.com/daemok/daemok/ui/text"
 	"github.com/daemok/daemok/ui/view"
+	"github.com/daemok/daemok/ui/view/viewtest"
 	"github.com/daemok/daemok/ui/viewer"
 )
 
@@ -61,7 +60,8 @@ func (s *stage) act(f *txtar.File) {
 	name, _, _ := strings.Cut(f.Name, " ")
 	switch name {
 	case "cluster":
-		s.in = recorded(s.t, s.shop+string(f.Data))
+		s.in = viewtest.Planned(s.t, s.shop+string(f.Data), &record.Record{})
+		s.in.Offers = false
 		s.changed()
 	case "troubles":
 		s.in.Troubles = strings.Split(said, "\n")
@@ -230,19 +230,4 @@ func done(t *testing.T, said string, now time.Time) (out []record.Statement) {
 		out = append(out, record.Statement{About: about, From: now.Add(-ago), Said: what, Why: why})
 	}
 	return out
-}
-
-// recorded is a cluster with what is on record once a plan is made for it.
-func recorded(t testing.TB, situation string) view.Input {
-	t.Helper()
-	s, err := scenario.Parse(situation)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clerk := &record.Clerk{Record: &record.Record{}, Now: func() time.Time { return s.Now }}
-	p := decide.Decide(s, decide.Policy{}, decide.Usual(s))
-	clerk.Planned(s, p, 0)
-	clerk.Explain(s, p)
-	said, _ := clerk.Record.Statements(time.Time{})
-	return view.Input{Snapshot: s, Statements: said}
 }

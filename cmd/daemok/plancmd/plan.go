@@ -29,6 +29,7 @@ import (
 	"github.com/daemok/daemok/kube/access/output"
 	"github.com/daemok/daemok/ui/changes"
 	"github.com/daemok/daemok/ui/page"
+	"github.com/daemok/daemok/ui/progress"
 )
 
 // Exit codes beside 0 and 1.
@@ -162,6 +163,8 @@ func (f *flags) run(cmd *cobra.Command, of Cluster) error {
 	if !f.upgrade {
 		return f.plan(cmd, of.Read)
 	}
+	line := progress.Start(cmd.Context(), cmd.ErrOrStderr(), "reading classes and NodeClaims")
+	defer line.Stop()
 	store, err := of.Open(f.at)
 	if err != nil {
 		return err
@@ -170,7 +173,7 @@ func (f *flags) run(cmd *cobra.Command, of Cluster) error {
 	if err != nil {
 		return err
 	}
-	return f.form.Print(cmd.OutOrStdout(), a)
+	return f.form.Print(line.Over(cmd.OutOrStdout()), a)
 }
 
 // check finds flags that contradict each other.
