@@ -53,7 +53,7 @@ func (s *screen) view() view.Cluster {
 	said, _ := s.record.Statements(time.Time{})
 	return view.Of(view.Input{
 		Snapshot: snapshot, Offers: true, Statements: said, Bound: s.bound,
-		Controller: &view.Controller{Leader: s.pod, Renewed: now, Version: version.Get().Version, Record: now},
+		Controller: &view.Controller{Standing: view.Acting, Leader: s.pod, Renewed: now, Version: version.Get().Version, Record: now},
 	})
 }
 

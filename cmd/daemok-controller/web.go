@@ -176,7 +176,7 @@ func (s *webSource) view() view.Cluster {
 	}
 	in.Bound = s.bound
 	if s.leads() {
-		in.Controller.Leader, in.Controller.Renewed = ownPod(), now.Now
+		in.Controller.Leader, in.Controller.Standing = ownPod(), view.Acting
 	} else {
 		in.Troubles = append(in.Troubles, fmt.Sprintf("Pod %s does not lead, and does not know what the leader decides: open the pages of the pod that holds the lease %s.", ownPod(), ownLease(s.options)))
 	}

@@ -67,21 +67,25 @@ func (s *screen) controller() {
 	for _, t := range s.c.Troubles {
 		s.Line(text.Say(text.Warn, "%s", t))
 	}
+	at := text.Say(text.Faint, ", at %s", moment(s.c.At))
 	k := s.c.Controller
-	switch {
-	case k == nil:
+	if k == nil {
 		s.Line(text.Say(text.Faint, "at %s", moment(s.c.At)))
-	case k.Acts(s.c.At):
-		who := "Daemok"
-		if k.Karpenter {
-			who = "Karpenter"
-		}
-		s.Line(text.Say(text.Good, "%s acts", who), text.Of(": "+s.release(k)+"pod "+k.Leader),
-			text.Say(text.Faint, ", at %s", moment(s.c.At)))
-	case k.OnlyWatches():
-		s.Line(text.Say(text.Warn, "Daemok changes nothing"), text.Say(text.Faint, ", at %s", moment(s.c.At)))
+		return
+	}
+	switch k.Standing {
+	case view.Acting:
+		s.Line(text.Say(text.Good, "%s acts", k.Name()), text.Of(": "+s.release(k)+"pod "+k.Leader), at)
+	case view.Shadow:
+		s.Line(text.Say(text.Warn, "Daemok changes nothing"), at)
+	case view.Idle:
+		s.Line(text.Say(text.Bad, "No controller acts"), at)
 	default:
-		s.Line(text.Say(text.Bad, "No controller acts"), text.Say(text.Faint, ", at %s", moment(s.c.At)))
+		known := "No controller of NodePools was found"
+		if k.Wanted > 0 {
+			known = fmt.Sprintf("Which controller acts is not known: %s%d of %d replicas are ready", s.release(k), k.Ready, k.Wanted)
+		}
+		s.Line(text.Of(known), at)
 	}
 }
 

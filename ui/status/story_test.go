@@ -32,6 +32,7 @@ func TestStories(t *testing.T) {
 				}
 				in.Controller = &view.Controller{Leader: "karpenter-5d8f9", Version: "1.2.3", Ready: 2, Wanted: 2,
 					Renewed: in.Snapshot.Now.Add(-renewed)}
+				in.Controller.Judge(in.Snapshot.Now)
 			case "status":
 				c := view.Of(in)
 				var b bytes.Buffer

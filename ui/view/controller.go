@@ -7,14 +7,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
+// Standing is whether a controller acts.
+type Standing string
+
+// The standings.
+const (
+	NotKnown Standing = ""       // who acts cannot be read, or is not decided by a lease
+	Acting   Standing = "acting" // it holds its lease
+	Shadow   Standing = "shadow" // Daemok is there in shadow mode alone: nothing is amiss where it does not act
+	Idle     Standing = "idle"   // none holds the lease
+)
+
 // Controller is what is known of the controller of a cluster.
 type Controller struct {
-	Leader  string    `json:"leader,omitempty"`  // the pod that acts; empty: none is known
-	Renewed time.Time `json:"renewed,omitzero"`  // when it renewed its lease
-	Version string    `json:"version,omitempty"` // of the image of its Deployment
-	Ready   int32     `json:"ready"`             // its replicas that are
-	Wanted  int32     `json:"wanted"`            // its replicas that should be
-	Record  time.Time `json:"record,omitzero"`   // when its record last changed; zero: there is none
+	Standing Standing  `json:"standing,omitempty"`
+	Why      string    `json:"why,omitempty"`     // it is idle
+	Leader   string    `json:"leader,omitempty"`  // the pod that holds the lease; empty: none is known
+	Renewed  time.Time `json:"renewed,omitzero"`  // when it renewed its lease
+	Version  string    `json:"version,omitempty"` // of the image of its Deployment
+	Ready    int32     `json:"ready"`             // its replicas that are
+	Wanted   int32     `json:"wanted"`            // its replicas that should be
+	Record   time.Time `json:"record,omitzero"`   // when its record last changed; zero: there is none
 
 	Karpenter bool     `json:"karpenter,omitempty"` // it is Karpenter's own
 	InShadow  []string `json:"inShadow,omitempty"`  // Deployments in shadow mode, which change nothing, as "namespace/name"
@@ -23,26 +36,29 @@ type Controller struct {
 // leaseLasts is for how long a lease holds after its renewal: half a minute is more than any controller's.
 const leaseLasts = 30 * time.Second
 
-// Acts reports whether the controller holds its lease, as far as that is known.
-func (c *Controller) Acts(now time.Time) bool {
-	return c.Leader != "" && now.Sub(c.Renewed) < leaseLasts
-}
-
-// OnlyWatches reports whether Daemok is there in shadow mode alone: nothing is amiss where it does not act.
-func (c *Controller) OnlyWatches() bool {
-	return c.Leader == "" && len(c.InShadow) > 0 && c.Wanted == 0
-}
-
-// Idle is why no controller acts; empty: one does, or none is meant to.
-func (c *Controller) Idle(now time.Time) string {
+// Judge finds the standing by the lease, which was read at that moment.
+func (c *Controller) Judge(read time.Time) {
+	ago := read.Sub(c.Renewed)
 	switch {
-	case c.Acts(now) || c.OnlyWatches():
-		return ""
+	case c.Leader != "" && ago < leaseLasts:
+		c.Standing = Acting
 	case c.Leader != "":
-		return fmt.Sprintf("pod %s renewed its lease %s ago, and no other has taken it", c.Leader,
-			duration.HumanDuration(max(0, now.Sub(c.Renewed))))
+		c.Standing = Idle
+		c.Why = fmt.Sprintf("pod %s renewed its lease %s ago, and no other has taken it", c.Leader, duration.HumanDuration(ago))
+	case len(c.InShadow) > 0 && c.Wanted == 0:
+		c.Standing = Shadow
 	case c.Wanted == 0:
-		return "none holds the lease"
+		c.Standing, c.Why = Idle, "none holds the lease"
+	default:
+		c.Standing = Idle
+		c.Why = fmt.Sprintf("none holds the lease, and %d of %d replicas are ready", c.Ready, c.Wanted)
 	}
-	return fmt.Sprintf("none holds the lease, and %d of %d replicas are ready", c.Ready, c.Wanted)
+}
+
+// Name is what the controller is called.
+func (c *Controller) Name() string {
+	if c.Karpenter {
+		return "Karpenter"
+	}
+	return "Daemok"
 }

@@ -34,10 +34,8 @@ func (k *known) problems(c *Cluster) []Problem {
 	add := func(s Severity, about, format string, args ...any) {
 		out = append(out, Problem{s, about, fmt.Sprintf(format, args...)})
 	}
-	if c.Controller != nil {
-		if why := c.Controller.Idle(c.At); why != "" {
-			add(Failure, "", "no controller acts, so no instance is launched or removed: %s", why)
-		}
+	if c.Controller != nil && c.Controller.Standing == Idle {
+		add(Failure, "", "no controller acts, so no instance is launched or removed: %s", c.Controller.Why)
 	}
 	for i := range c.Waiting {
 		if w := &c.Waiting[i]; !w.Placed {

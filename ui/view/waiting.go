@@ -105,9 +105,9 @@ func (k *known) placeOf(p *cluster.Pod) (reason string, placed bool) {
 			return p.Shape.Unable, false
 		}
 		switch c := k.Controller; {
-		case c != nil && c.OnlyWatches():
+		case c != nil && c.Standing == Shadow:
 			return awaitsOther, true
-		case c != nil && c.Idle(k.Snapshot.Now) != "":
+		case c != nil && c.Standing == Idle:
 			return awaitsController, true
 		}
 		return awaitsPlan, true

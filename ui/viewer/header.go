@@ -174,19 +174,28 @@ func (h heads) pods() string {
 	if t.Unplaced > 0 {
 		cells = append(cells, text.Say(text.Bad, ", %d of them without a place", t.Unplaced))
 	}
+	return h.joined(append(cells, h.controller()...)...)
+}
+
+// controller says which controller acts, as far as that is known.
+func (h heads) controller() []text.Cell {
 	k := h.c.Controller
-	switch {
-	case k == nil:
-	case k.Acts(h.c.At):
+	if k == nil {
+		return nil
+	}
+	switch k.Standing {
+	case view.Acting:
 		release := ""
 		if k.Version != "" {
 			release = " " + k.Version
 		}
-		cells = append(cells, text.Say(text.Faint, "; Daemok%s acts", release))
-	default:
-		cells = append(cells, text.Say(text.Bad, "; no controller acts"))
+		return []text.Cell{text.Say(text.Faint, "; %s%s acts", k.Name(), release)}
+	case view.Shadow:
+		return []text.Cell{text.Say(text.Warn, "; Daemok changes nothing")}
+	case view.Idle:
+		return []text.Cell{text.Say(text.Bad, "; no controller acts")}
 	}
-	return h.joined(cells...)
+	return nil
 }
 
 // wrong counts what is wrong, and says what is worst.

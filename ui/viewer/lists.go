@@ -47,7 +47,10 @@ func newWaiting(c *view.Cluster, f filter) *waiting {
 	return s
 }
 
-func (s *waiting) id(row int) string { return s.c.Waiting[s.rows[row]].Name() }
+func (s *waiting) id(row int) string {
+	w := &s.c.Waiting[s.rows[row]] // an owner may have several rows
+	return strings.Join([]string{w.Name(), w.Requests, w.Reason}, "\n")
+}
 
 func waitTone(w *view.Waiting) text.Tone {
 	if w.Placed {

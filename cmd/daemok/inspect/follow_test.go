@@ -293,3 +293,57 @@ func TestAPlanNamesTheRightsThatItLacks(t *testing.T) {
 		t.Errorf("without pods: %v", err)
 	}
 }
+
+// leaseOf is the lease of controllers, which a pod renewed so long ago.
+func leaseOf(pod string, ago time.Duration) *coordinationv1.Lease {
+	renewed := metav1.NewMicroTime(time.Now().Add(-ago))
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "karpenter-leader-election"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &pod, RenewTime: &renewed},
+	}
+}
+
+// That no controller acts is said where it is known to be so, and not where nobody may read the lease, where none is
+// installed, or while the API server does not answer.
+func TestWhoActsIsSaidAsFarAsItIsKnown(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lease  *coordinationv1.Lease
+		denied []string
+		want   view.Standing
+	}{
+		"a lease that is renewed":       {lease: leaseOf("daemok-1", time.Second), want: view.Acting},
+		"a lease that is not":           {lease: leaseOf("daemok-1", time.Hour), want: view.Idle},
+		"a lease that may not be read":  {lease: leaseOf("daemok-1", time.Hour), denied: []string{"karpenter-leader-election"}},
+		"a cluster without controllers": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := served(t, tt.denied...)
+			if tt.lease != nil {
+				s.put(t, tt.lease)
+			}
+			c, err := Look(t.Context(), NewTarget(), false)
+			if err != nil || c.Controller.Standing != tt.want {
+				t.Errorf("standing is %q, %v, want %q; troubles are %q", c.Controller.Standing, err, tt.want, c.Troubles)
+			}
+			wrong := slices.ContainsFunc(c.Problems, func(p view.Problem) bool { return strings.HasPrefix(p.Text, "no controller acts") })
+			if wrong != (tt.want == view.Idle) {
+				t.Errorf("problems are %+v", c.Problems)
+			}
+		})
+	}
+}
+
+// A trouble that has passed is not shown any more, and one that comes again is not shown twice.
+func TestTroublesPass(t *testing.T) {
+	all := &troubles{}
+	all.add("You may not list pods.")
+	all.set("lease", "the lease cannot be read: port 4711")
+	all.set("lease", "the lease cannot be read: port 4712")
+	if got := all.list(); len(got) != 2 || got[1] != "the lease cannot be read: port 4712" {
+		t.Errorf("troubles are %q, want the right that is missing, and the lease once", got)
+	}
+	all.set("lease", "")
+	if got := all.list(); len(got) != 1 {
+		t.Errorf("troubles are %q, want the right alone", got)
+	}
+}

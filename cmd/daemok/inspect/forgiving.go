@@ -17,17 +17,32 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
 
-// troubles are what could not be read, each once, and the way out.
+// troubles are what could not be read, and the way out: one of each source.
 type troubles struct {
 	mu   sync.Mutex
-	said []string
+	said []trouble
 }
 
+type trouble struct{ source, text string }
+
+// add notes what will not pass, once.
 func (t *troubles) add(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	t.set(text, text)
+}
+
+// set notes how it went to read a source the last time; empty: well.
+func (t *troubles) set(source, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if text := fmt.Sprintf(format, args...); !slices.Contains(t.said, text) {
-		t.said = append(t.said, text)
+	at := slices.IndexFunc(t.said, func(s trouble) bool { return s.source == source })
+	switch {
+	case at >= 0 && text == "":
+		t.said = slices.Delete(t.said, at, at+1)
+	case at >= 0:
+		t.said[at].text = text
+	case text != "":
+		t.said = append(t.said, trouble{source, text})
 	}
 }
 
@@ -43,7 +58,11 @@ func (t *troubles) Write(p []byte) (int, error) {
 func (t *troubles) list() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.said)
+	out := make([]string, len(t.said))
+	for i := range t.said {
+		out[i] = t.said[i].text
+	}
+	return out
 }
 
 // forgiving reads what its user may read: of objects that they may not list, and of kinds that the cluster does not

@@ -86,6 +86,7 @@ type looker struct {
 	troubles *troubles
 	asked    atomic.Pointer[asked]
 	bounded  atomic.Pointer[bounded]
+	shadows  atomic.Pointer[shadows]
 }
 
 // asked is what no watch shows.
@@ -187,11 +188,13 @@ func (o *offers) of(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) 
 // askAWS learns what pools may launch, and at which prices. Where that fails, it is a trouble.
 func (l *looker) askAWS(ctx context.Context) {
 	classes, err := l.learnClasses(ctx)
+	why := ""
 	if err == nil {
 		l.offers.Store(&offers{classes: classes})
 	} else {
-		l.troubles.add("Prices are list prices, and what pools may launch is not known: %v", err)
+		why = fmt.Sprintf("Prices are list prices, and what pools may launch is not known: %v", err)
 	}
+	l.troubles.set("AWS", why)
 	l.state.Touch()
 }
 
@@ -216,18 +219,20 @@ func (l *looker) input(ctx context.Context) view.Input {
 		Deadlines: l.deadlines(s), Usage: now.usage, Controller: &now.controller, Bound: l.bound(s),
 	}
 	kept, written, err := record.Read(ctx, l.live, l.at.SystemNamespace())
+	why := ""
 	switch {
 	case apierrors.IsForbidden(err):
-		l.troubles.add("You may not read ConfigMaps in namespace %s: grant the verb get on them to see why pods wait and nodes stay.", l.at.SystemNamespace())
+		why = fmt.Sprintf("You may not read ConfigMaps in namespace %s: grant the verb get on them to see why pods wait and nodes stay.", l.at.SystemNamespace())
 	case err != nil:
-		l.troubles.add("The controller's record cannot be read: %v", err)
+		why = fmt.Sprintf("The controller's record cannot be read: %v", err)
 	case written.IsZero() && len(now.controller.InShadow) > 0:
 	case written.IsZero():
-		l.troubles.add("No decision is on record in namespace %s: reasons are missing. --system-namespace names another namespace.", l.at.SystemNamespace())
+		why = fmt.Sprintf("No decision is on record in namespace %s: reasons are missing. --system-namespace names another namespace.", l.at.SystemNamespace())
 	default:
 		in.Statements, _ = kept.Statements(time.Time{})
 		in.Controller.Record = written
 	}
+	l.troubles.set("record", why)
 	in.Troubles = l.troubles.list()
 	if shadows := now.controller.InShadow; len(shadows) > 0 {
 		in.Troubles = append(in.Troubles,
@@ -286,14 +291,17 @@ func (l *looker) deadlines(s *cluster.Snapshot) map[string]time.Time {
 	return out
 }
 
-// controller is what the Deployment and the lease say.
+// controller is what the lease and the Deployment say. The standing is of the moment at which the lease is read: later
+// the API server may not answer, and the controller may act all the same.
 func (l *looker) controller(ctx context.Context) (out view.Controller) {
-	out.Karpenter = l.at.Controller.IsKarpenter()
-	out.InShadow, _ = installation.InShadow(ctx, l.store.Client) // who may not list Deployments is not concerned
+	out.Karpenter, out.InShadow = l.at.Controller.IsKarpenter(), l.inShadow(ctx)
+	wasRead := l.lease(ctx, &out)
 	if d := l.at.Controller.Deployment; d != nil && !l.at.Controller.Shadow() {
+		why := ""
 		if err := l.live.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil && !apierrors.IsForbidden(err) {
-			l.troubles.add("Deployment %s/%s cannot be read: %v", d.Namespace, d.Name, err)
+			why = fmt.Sprintf("Deployment %s/%s cannot be read: %v", d.Namespace, d.Name, err)
 		}
+		l.troubles.set("Deployment", why)
 		out.Wanted, out.Ready = 1, d.Status.ReadyReplicas
 		if d.Spec.Replicas != nil {
 			out.Wanted = *d.Spec.Replicas
@@ -306,33 +314,70 @@ func (l *looker) controller(ctx context.Context) (out view.Controller) {
 			}
 		}
 	}
-	key, lease := l.at.Lease(), &coordinationv1.Lease{}
-	if key.IsNone() {
-		return out
-	}
-	switch err := l.live.Get(ctx, client.ObjectKey(key), lease); {
-	case apierrors.IsForbidden(err):
-		l.troubles.add("You may not read lease %s: grant the verb get on it to see which controller acts.", key)
-	case apierrors.IsNotFound(err):
-	case err != nil:
-		l.troubles.add("Lease %s cannot be read: %v", key, err)
-	default:
-		if lease.Spec.HolderIdentity != nil {
-			out.Leader, _, _ = strings.Cut(*lease.Spec.HolderIdentity, "_")
-		}
-		if lease.Spec.RenewTime != nil {
-			out.Renewed = lease.Spec.RenewTime.Time
-		}
+	if !wasRead.IsZero() {
+		out.Judge(wasRead)
 	}
 	return out
+}
+
+// lease reads who holds the lease, and returns when it was read: zero where that is not known, or no lease decides.
+func (l *looker) lease(ctx context.Context, into *view.Controller) (read time.Time) {
+	key, lease := l.at.Lease(), &coordinationv1.Lease{}
+	if key.IsNone() {
+		return time.Time{}
+	}
+	err := l.live.Get(ctx, client.ObjectKey(key), lease)
+	why := ""
+	switch {
+	case apierrors.IsNotFound(err) && l.at.Controller.Deployment == nil && l.inShadow(ctx) == nil: // none is installed
+	case apierrors.IsForbidden(err):
+		why = fmt.Sprintf("You may not read lease %s: grant the verb get on it to see which controller acts.", key)
+	case err != nil && !apierrors.IsNotFound(err):
+		why = fmt.Sprintf("Lease %s cannot be read: %v", key, err)
+	default:
+		read = l.now()
+	}
+	l.troubles.set("lease", why)
+	if lease.Spec.HolderIdentity != nil {
+		into.Leader, _, _ = strings.Cut(*lease.Spec.HolderIdentity, "_")
+	}
+	if lease.Spec.RenewTime != nil {
+		into.Renewed = lease.Spec.RenewTime.Time
+	}
+	return read
+}
+
+// shadowsEvery is how often Deployments in shadow mode are searched for: all Deployments are listed for it.
+const shadowsEvery = 5 * time.Minute
+
+// shadows are the Deployments in shadow mode, and the moment that they are of.
+type shadows struct {
+	at    time.Time
+	names []string
+}
+
+// inShadow are the Deployments in shadow mode; none where they cannot be listed, which concerns nobody else.
+func (l *looker) inShadow(ctx context.Context) []string {
+	s := l.shadows.Load()
+	if s == nil || time.Since(s.at) > shadowsEvery {
+		names, err := installation.InShadow(ctx, l.store.Client)
+		if err != nil && s != nil {
+			names = s.names
+		}
+		s = &shadows{time.Now(), names}
+		l.shadows.Store(s)
+	}
+	return s.names
 }
 
 // usage is what metrics-server says of nodes; nil without one.
 func (l *looker) usage(ctx context.Context) map[string]quantity.Resources {
 	out, why, err := usage.Meter{Live: l.store.Client, Who: "you"}.Nodes(ctx)
+	refusal := ""
 	if strings.HasPrefix(why, "you may not") {
-		l.troubles.add("You may not list nodes.metrics.k8s.io: grant the verb list on them to see what nodes use.")
+		refusal = "You may not list nodes.metrics.k8s.io: grant the verb list on them to see what nodes use."
 	}
+	l.troubles.set("metrics", refusal)
 	if err != nil {
 		return nil
 	}

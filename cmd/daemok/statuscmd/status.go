@@ -66,7 +66,7 @@ kubectl shows the same, as the controller sees it:
 // show prints every view until ctx ends.
 func show(ctx context.Context, source view.Source, form *output.Format, out io.Writer, all bool) error {
 	for first := true; ; first = false {
-		if !first || text.New(out).Terminal() {
+		if form.ForPeople() && (!first || text.New(out).Terminal()) {
 			text.New(out).Again()
 		}
 		if err := form.Print(out, answer(source.View(), all || form.Is(output.Wide))); err != nil {

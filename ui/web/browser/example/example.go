@@ -62,7 +62,7 @@ func New(at time.Time, nodes, podsPerNode int) *Cluster {
 			Limits: []view.Limit{{Resource: "cpu", Used: int64(nodes) * core, Limit: int64(nodes+8) * 2 * core}},
 		})
 	}
-	c.now.Controller = &view.Controller{Leader: "daemok-7d9c5b6f4-x2x8p", Renewed: at, Version: "v0.1.0", Ready: 2, Wanted: 2, Record: at}
+	c.now.Controller = &view.Controller{Standing: view.Acting, Leader: "daemok-7d9c5b6f4-x2x8p", Renewed: at, Version: "v0.1.0", Ready: 2, Wanted: 2, Record: at}
 	c.now.Events, c.now.Waiting, c.now.Problems, c.now.Troubles = []view.Event{}, []view.Waiting{}, []view.Problem{}, []string{}
 	c.sum()
 	return c
