@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -223,11 +224,18 @@ func (s *shadowing) given(ctx context.Context, classes *controller.GivenClasses)
 	return out, nil
 }
 
-// sourcesIn reads a file, or the YAML and JSON files of a folder.
+// sourcesIn reads a file, or the YAML and JSON files of a folder. Entries that begin with ".." are left out: in the
+// folder of a ConfigMap they are what its files link to, which would be read twice.
 func sourcesIn(path string) (out []manifest.Source, err error) {
 	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		hidden := name != path && strings.HasPrefix(d.Name(), "..")
+		switch {
+		case err != nil:
 			return err
+		case hidden && d.IsDir():
+			return fs.SkipDir
+		case hidden || d.IsDir():
+			return nil
 		}
 		if ext := filepath.Ext(name); name != path && ext != ".yaml" && ext != ".yml" && ext != ".json" {
 			return nil

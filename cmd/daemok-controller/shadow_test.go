@@ -103,3 +103,28 @@ func TestShadowModePlansWithPoolsOfFiles(t *testing.T) {
 		})
 	}
 }
+
+// The folder of a ConfigMap has each file as a link into a folder of its own, which it shows too: the pools are in it
+// once.
+func TestShadowModePlansWithPoolsOfAConfigMap(t *testing.T) {
+	folder := t.TempDir()
+	const version = "..2026_11_21_04_00_00.123456789"
+	if err := os.Mkdir(filepath.Join(folder, version), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, version, "nodepools.yaml")
+	if err := os.WriteFile(file, []byte(givenClass+"---"+givenPool), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"..data": version, "nodepools.yaml": "..data/nodepools.yaml"} {
+		if err := os.Symlink(to, filepath.Join(folder, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := shadowing{on: true, manifests: folder}
+	pools, err := s.given(t.Context(),
+		&controller.GivenClasses{Kind: class.NodeClasses("", validate.ClassOptions{}), Cloud: account{}})
+	if err != nil || len(pools) != 1 || pools[0].ID.Name != "web" {
+		t.Errorf("%d pools, %v; want NodePool web", len(pools), err)
+	}
+}
