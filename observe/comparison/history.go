@@ -115,11 +115,12 @@ type Book struct {
 	actual, shadow Level     // from then on
 }
 
-// Recall goes on with a history that another process began.
+// Recall goes on from a history that another process kept: what this one has watched so far comes after it.
 func (b *Book) Recall(h History) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.h = h.clone()
+	b.h = h.clone().then(b.h)
+	b.changes++
 }
 
 // Begin counts a start of the process that watches the cluster of that name.
@@ -182,10 +183,7 @@ func (b *Book) pass(at time.Time, seconds float64) {
 func (b *Book) hour(at time.Time) *Hour {
 	at = at.Truncate(time.Hour)
 	if n := len(b.h.Hours); n == 0 || b.h.Hours[n-1].At.Before(at) {
-		b.h.Hours = append(b.h.Hours, Hour{At: at})
-		if extra := len(b.h.Hours) - hoursMax; extra > 0 {
-			b.h.Hours = slices.Delete(b.h.Hours, 0, extra)
-		}
+		b.h.Hours = newest(append(b.h.Hours, Hour{At: at}), hoursMax)
 	}
 	return &b.h.Hours[len(b.h.Hours)-1]
 }
@@ -197,14 +195,18 @@ func (b *Book) Decided(d Decision) {
 	s := &b.h.Shadow
 	s.Launched, s.Terminated, s.Evicted = s.Launched+d.Launched, s.Terminated+d.Terminated, s.Evicted+d.Evicted
 	b.hour(d.At).Evicted += d.Evicted
-	b.h.Latest = append(b.h.Latest, d)
-	if extra := len(b.h.Latest) - latestMax; extra > 0 {
-		b.h.Latest = slices.Delete(b.h.Latest, 0, extra)
-	}
-	b.h.Largest = append(b.h.Largest, d)
-	slices.SortStableFunc(b.h.Largest, func(x, y Decision) int { return cmp.Compare(size(y), size(x)) })
-	b.h.Largest = b.h.Largest[:min(len(b.h.Largest), largestMax)]
+	b.h.Latest = newest(append(b.h.Latest, d), latestMax)
+	b.h.Largest = largest(append(b.h.Largest, d))
 	b.changes++
+}
+
+// newest is the end of a list.
+func newest[T any](list []T, most int) []T { return slices.Delete(list, 0, max(0, len(list)-most)) }
+
+// largest sorts decisions by what they save or cost, and leaves out the smallest of too many.
+func largest(list []Decision) []Decision {
+	slices.SortStableFunc(list, func(x, y Decision) int { return cmp.Compare(size(y), size(x)) })
+	return list[:min(len(list), largestMax)]
 }
 
 func size(d Decision) float64 { return max(d.SavesPerHour, -d.SavesPerHour) }
@@ -238,26 +240,42 @@ func (s *Side) waited(list []time.Duration) {
 	}
 }
 
-// Leave takes in for which pods there is no place now; times are those of the moment. What was there before for the
-// same reason goes on.
+// Leave takes in for which pods there is no place now; times are those of the moment. Pods of one reason count
+// together, and what was there before for the same reason goes on.
 func (b *Book) Leave(now time.Time, list []Unplaced) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var sums []Unplaced
 	for _, u := range list {
-		at := slices.IndexFunc(b.h.Unplaced, func(known Unplaced) bool { return known.Why == u.Why })
-		if at < 0 {
-			u.FirstAt, u.LastAt = now, now
-			b.h.Unplaced = append(b.h.Unplaced, u)
+		u.FirstAt, u.LastAt = now, now
+		if at := slices.IndexFunc(sums, u.alike); at >= 0 {
+			sums[at].Pods, sums[at].Running = sums[at].Pods+u.Pods, sums[at].Running+u.Running
 			continue
 		}
-		known := &b.h.Unplaced[at]
-		known.Example, known.Running, known.LastAt, known.Pods = u.Example, u.Running, now, max(known.Pods, u.Pods)
+		sums = append(sums, u)
 	}
-	if extra := len(b.h.Unplaced) - unplacedMax; extra > 0 {
-		slices.SortStableFunc(b.h.Unplaced, func(x, y Unplaced) int { return x.LastAt.Compare(y.LastAt) })
-		b.h.Unplaced = slices.Delete(b.h.Unplaced, 0, extra)
-	}
+	b.h.Unplaced = left(b.h.Unplaced, sums)
 	b.changes++
+}
+
+// alike reports whether both have the same reason.
+func (u Unplaced) alike(other Unplaced) bool { return u.Why == other.Why }
+
+// left joins reasons that were seen later to those before; of too many those go that were seen longest ago.
+func left(list, later []Unplaced) []Unplaced {
+	for _, u := range later {
+		at := slices.IndexFunc(list, u.alike)
+		if at < 0 {
+			list = append(list, u)
+			continue
+		}
+		u.FirstAt, u.Pods = list[at].FirstAt, max(list[at].Pods, u.Pods)
+		list[at] = u
+	}
+	if len(list) > unplacedMax {
+		slices.SortStableFunc(list, func(x, y Unplaced) int { return x.LastAt.Compare(y.LastAt) })
+	}
+	return newest(list, unplacedMax)
 }
 
 // Beside takes in how many nodes have no known price, and how many belong to no pool.

@@ -103,7 +103,7 @@ func (f File) write(_ context.Context, data []byte) error {
 }
 
 // Saver keeps the history of a book. Where it may not, that is logged once, and the history lasts as long as the
-// process.
+// process. Nothing is written before it is known what an earlier process kept.
 type Saver struct {
 	Book    *Book
 	Cluster string
@@ -111,18 +111,26 @@ type Saver struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
+	known   bool   // what an earlier process kept, which the book has then
 	written uint64 // changes of the book that were written
 	failed  string // what was logged last
 }
 
 // Begin takes up what an earlier process kept. What is there and cannot be read is left alone: nothing is written
-// then.
+// then. Where the right to read is missing, it is taken up as soon as it may be read.
 func (k *Saver) Begin(ctx context.Context) error {
-	data, err := k.In.read(ctx)
-	if apierrors.IsForbidden(err) {
+	if err := k.recall(ctx); apierrors.IsForbidden(err) {
 		k.log(err)
-		data, err = nil, nil
+	} else if err != nil {
+		return err
 	}
+	k.Book.Begin(k.Cluster, k.Now().UTC())
+	return nil
+}
+
+// recall has the book go on from what an earlier process kept.
+func (k *Saver) recall(ctx context.Context) error {
+	data, err := k.In.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -133,7 +141,7 @@ func (k *Saver) Begin(ctx context.Context) error {
 		}
 		k.Book.Recall(h)
 	}
-	k.Book.Begin(k.Cluster, k.Now().UTC())
+	k.known = true
 	return nil
 }
 
@@ -149,6 +157,12 @@ func (k *Saver) Run(ctx context.Context) error {
 }
 
 func (k *Saver) save(ctx context.Context) {
+	if !k.known {
+		if err := k.recall(ctx); err != nil {
+			k.log(err)
+			return
+		}
+	}
 	h, changes := k.Book.History()
 	if changes == k.written {
 		return

@@ -124,17 +124,15 @@ func TestAHistoryThatCannotBeReadIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Without the optional right the process works, says once that the history is lost with it, and keeps it as soon as the
-// right is there.
-func TestWithoutTheRightAHistoryLastsAsLongAsTheProcess(t *testing.T) {
-	allowed := false
+// optional is a ConfigMap that may be read and written once allowed says so.
+func optional(allowed *bool) ConfigMap {
 	refused := func() error {
-		if allowed {
+		if *allowed {
 			return nil
 		}
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, api.ConfigMapShadow, nil)
 	}
-	in := ConfigMap{Namespace: "daemok", Client: fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+	return ConfigMap{Namespace: "daemok", Client: fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
 			opts ...client.GetOption) error {
 			if err := refused(); err != nil {
@@ -150,6 +148,13 @@ func TestWithoutTheRightAHistoryLastsAsLongAsTheProcess(t *testing.T) {
 			return c.Patch(ctx, o, p, opts...)
 		},
 	}).Build()}
+}
+
+// Without the optional right the process works, says once that the history is lost with it, and keeps it as soon as the
+// right is there.
+func TestWithoutTheRightAHistoryLastsAsLongAsTheProcess(t *testing.T) {
+	allowed := false
+	in := optional(&allowed)
 	k, book, log := process(in, began)
 	if err := k.Begin(t.Context()); err != nil {
 		t.Fatal(err)
@@ -158,7 +163,7 @@ func TestWithoutTheRightAHistoryLastsAsLongAsTheProcess(t *testing.T) {
 		watch(book, began)
 		k.save(t.Context())
 	}
-	if n := strings.Count(log.String(), "kept in memory alone"); n < 1 || n > 2 || !strings.Contains(log.String(),
+	if n := strings.Count(log.String(), "kept in memory alone"); n != 1 || !strings.Contains(log.String(),
 		"grant the rights of Role daemok-shadow, or set --shadow-file") {
 		t.Errorf("it logs %d times\n%s", n, log)
 	}
@@ -166,6 +171,94 @@ func TestWithoutTheRightAHistoryLastsAsLongAsTheProcess(t *testing.T) {
 	k.save(t.Context())
 	if data, err := in.read(t.Context()); err != nil || len(data) == 0 {
 		t.Errorf("with the right nothing is kept: %v", err)
+	}
+}
+
+// Weeks that an earlier process kept are not lost where the next one may read them only later: both count.
+func TestAHistoryThatMayBeReadLaterGoesOn(t *testing.T) {
+	allowed := true
+	in := optional(&allowed)
+	first, book, _ := process(in, began)
+	if err := first.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	watch(book, began)
+	book.Leave(began, []Unplaced{{Example: "ml/a", Pods: 3, Why: "no GPU"}})
+	first.save(t.Context())
+
+	allowed = false
+	later := began.Add(time.Hour) // the first hour of the second is the last of the first
+	second, again, _ := process(in, later)
+	if err := second.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	watch(again, later)
+	again.Leave(later, []Unplaced{{Example: "ml/b", Pods: 2, Why: "no GPU"}})
+	second.save(t.Context())
+	allowed = true
+	second.save(t.Context())
+
+	h, _ := again.History()
+	data, err := in.read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := Decode(data); err != nil || !reflect.DeepEqual(kept, h) {
+		t.Errorf("kept is\n%+v, %v; want\n%+v", kept, err, h)
+	}
+	if h.Seconds != 7200 || h.Starts != 2 || !h.BeganAt.Equal(began) || !h.UntilAt.Equal(later.Add(time.Hour)) ||
+		h.Actual.Evicted != 6 || h.Shadow.Evicted != 8 || len(h.Latest) != 2 || len(h.Largest) != 2 {
+		t.Errorf("after two hours in two processes: %+v", h)
+	}
+	seconds := 0.0
+	for i := range h.Hours {
+		seconds += h.Hours[i].Seconds
+	}
+	if len(h.Hours) != 2 || seconds != 7200 {
+		t.Errorf("%d hours with %.0f s, want 2 with 7200: %+v", len(h.Hours), seconds, h.Hours)
+	}
+	if u := h.Unplaced; len(u) != 1 || u[0].Pods != 3 || u[0].Example != "ml/b" || !u[0].FirstAt.Equal(began) ||
+		!u[0].LastAt.Equal(later) {
+		t.Errorf("without a place are %+v", u)
+	}
+}
+
+// What may be read later and is damaged is left as it is, and the process says so.
+func TestADamagedHistoryThatMayBeReadLaterIsLeftAlone(t *testing.T) {
+	allowed := true
+	in := optional(&allowed)
+	if err := in.write(t.Context(), []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	allowed = false
+	k, book, log := process(in, began)
+	if err := k.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	watch(book, began)
+	allowed = true
+	k.save(t.Context())
+	if data, err := in.read(t.Context()); err != nil || string(data) != "hello" {
+		t.Errorf("it holds %q, %v; want it as it was", data, err)
+	}
+	if !strings.Contains(log.String(), "it is damaged") {
+		t.Errorf("logged is %s", log)
+	}
+}
+
+// Pods of several shapes without a place for the same reason count together, and the most at once are kept.
+func TestPodsWithoutAPlaceAreSummedByTheReason(t *testing.T) {
+	b := &Book{}
+	three := []Unplaced{
+		{Example: "ml/a", Pods: 4, Running: 1, Why: "no GPU"},
+		{Example: "ml/b", Pods: 3, Running: 2, Why: "no GPU"},
+		{Example: "db/a", Pods: 1, Why: "no volume"},
+	}
+	b.Leave(began, three)
+	b.Leave(began.Add(time.Minute), three[1:2])
+	h, _ := b.History()
+	if u := h.Unplaced; len(u) != 2 || u[0].Pods != 7 || u[0].Running != 2 || u[0].Example != "ml/b" || u[1].Pods != 1 {
+		t.Errorf("without a place are %+v; want 7 pods without a GPU, and 1", u)
 	}
 }
 
