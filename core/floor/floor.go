@@ -25,13 +25,18 @@ type Column struct {
 // Columns lists every different thing that pools may launch now, at its least price, in the order of pools and their
 // options.
 func Columns(pools []cluster.Pool, daemons []cluster.Daemon) []Column {
+	return columnsOf(pools, feasibility.ForPools(pools, daemons), false)
+}
+
+// columnsOf is Columns; with unavailable, what has a price and may be launched at another time is among them.
+func columnsOf(pools []cluster.Pool, of []*feasibility.Pool, unavailable bool) []Column {
 	var out []Column
 	known := map[string]int{}
-	for i, pool := range feasibility.ForPools(pools, daemons) {
+	for i, pool := range of {
 		beside := float64(pools[i].PerInstance())
 		for _, o := range pool.Options {
 			offering := pool.Offering(o)
-			if !offering.Priced || !offering.Available {
+			if !offering.Priced || !offering.Available && !unavailable {
 				continue
 			}
 			free := pool.Kinds[o.Kind].Free.ClampNegative()
@@ -120,37 +125,4 @@ func (f *Floor) ofOneType(rows []row) float64 {
 		cheapest = min(cheapest, instances*x.Price)
 	}
 	return cheapest
-}
-
-// Cluster is what the pods of pools' nodes, and those that instances are being launched for, can cost at least in dollars
-// an hour, were all instances of pools launched again; 0 where pools offer nothing. Pods that wait for anything else cost
-// nothing yet. Pods that need no place elsewhere, such as those of DaemonSets, count with what their instances need for
-// them. Cost: linear in pods, and about a tenth of a second for 800 instance types.
-func Cluster(s *cluster.Snapshot) float64 {
-	var sum quantity.Resources
-	for i := range s.Nodes {
-		if s.Nodes[i].Pool == (cluster.PoolID{}) {
-			continue
-		}
-		for j := range s.Nodes[i].Pods {
-			if p := &s.Nodes[i].Pods[j]; p.Returns || p.OneOff != "" {
-				sum = sum.Add(p.Shape.Requests)
-			}
-		}
-	}
-	for i := range s.Instances {
-		for j := range s.Instances[i].LaunchedFor {
-			if p := &s.Instances[i].LaunchedFor[j]; p.Node == "" {
-				sum = sum.Add(p.Shape.Requests)
-			}
-		}
-	}
-	pools := slices.DeleteFunc(slices.Clone(s.Pools),
-		func(p cluster.Pool) bool { return p.Catalogue == nil || p.NotReady != "" })
-	f := New(pools, s.Daemons)
-	if len(f.columns) == 0 || sum.IsZero() {
-		return 0
-	}
-	least, _ := f.DollarsPerHour(sum)
-	return least
 }

@@ -40,39 +40,3 @@ func TestMixedPodsNeedInstancesOfOneType(t *testing.T) {
 		}
 	}
 }
-
-// The bound of a cluster counts pods that would come again, on nodes of pools and those that instances are launched for, and all that is paid
-// for each instance.
-func TestTheBoundOfAClusterIsThatOfItsPods(t *testing.T) {
-	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
-	has := quantity.Resources{CPU: 4000, Memory: 8 << 30, Pods: 50}.With("nvidia.com/gpu", 1)
-	pool := cluster.Pool{ID: id, InstanceCost: 10_000,
-		Catalogue: &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{{
-			Name: "g", Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: "g"}), Capacity: has, Allocatable: has,
-			Offerings: []cluster.Offering{{Zone: "a", Option: "on-demand", Price: 390_000, Priced: true, Available: true}},
-		}}}}
-	pod := func(cpu quantity.MilliCPU, returns bool) cluster.Pod {
-		return cluster.Pod{Returns: returns, Shape: &cluster.Shape{Requests: quantity.Resources{CPU: cpu, Pods: 1}}}
-	}
-	training := cluster.Pod{OneOff: "it is a Job's",
-		Shape: &cluster.Shape{Requests: quantity.Resources{CPU: 100, Pods: 1}.With("nvidia.com/gpu", 3)}}
-	s := &cluster.Snapshot{
-		Pools: []cluster.Pool{pool}, Waiting: []cluster.Pod{pod(3000, true), pod(500_000, true)},
-		Instances: []cluster.Instance{{Claim: "c", Pool: id, LaunchedFor: []cluster.Pod{pod(3000, true)}}},
-		Nodes: []cluster.Node{
-			{Name: "ours", Pool: id, Pods: []cluster.Pod{pod(3000, true), pod(9000, false)}},
-			{Name: "of others", Pods: []cluster.Pod{pod(50_000, true)}},
-		},
-	}
-	if got, want := floor.Cluster(s), 0.4*6/4; math.Abs(got-want) > 1e-6 {
-		t.Errorf("pods that request 6 of 4 cores of an instance for $0.4 cost $%g at least, want $%g", got, want)
-	}
-	s.Nodes[0].Pods = append(s.Nodes[0].Pods, training)
-	if got, want := floor.Cluster(s), 0.4*3; math.Abs(got-want) > 1e-6 {
-		t.Errorf("pods that request 3 GPUs of one to an instance cost $%g at least, want $%g", got, want)
-	}
-	s.Pools[0].NotReady = "its class is not ready"
-	if got := floor.Cluster(s); got != 0 {
-		t.Errorf("without anything that could be launched the bound is $%g, want 0: not known", got)
-	}
-}

@@ -350,7 +350,7 @@ func (k *known) instance(m *cluster.Instance) Node {
 	out.Use = uses(m.Allocatable, requested)
 	if pool, has := k.Snapshot.Pool(m.Pool); has {
 		if price, ok := pool.PriceOf(m); ok {
-			out.Cost = Cost{PerHour: price.Dollars(), Known: true}
+			out.Cost = Cost{PerHour: (price + pool.PerInstance()).Dollars(), Known: true}
 		}
 	}
 	if !out.Cost.Known {
