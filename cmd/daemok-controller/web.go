@@ -166,7 +166,7 @@ func (s *webSource) measure(ctx context.Context) {
 // view is what is known now.
 func (s *webSource) view() view.Cluster {
 	now := s.clusterState.Snapshot()
-	in := view.Input{Snapshot: now, Offers: true, Prices: aws.ListPrices{}, Deadlines: s.deadlines(now), Controller: &view.Controller{Version: version.Get().Version}}
+	in := view.Input{Snapshot: now, Offers: true, Prices: aws.ListPrices{}, Deadlines: s.deadlines(now)}
 	in.Statements, _ = s.record.Statements(time.Time{})
 	if used := s.used.Load(); used != nil {
 		in.Usage = *used
@@ -175,13 +175,29 @@ func (s *webSource) view() view.Cluster {
 		s.bounded, s.bound = now.Now, floor.Cluster(now)
 	}
 	in.Bound = s.bound
-	if s.leads() {
-		in.Controller.Leader, in.Controller.Standing = ownPod(), view.Acting
-	} else {
-		in.Troubles = append(in.Troubles, fmt.Sprintf("Pod %s does not lead, and does not know what the leader decides: open the pages of the pod that holds the lease %s.", ownPod(), ownLease(s.options)))
-	}
+	s.role().addTo(&in)
 	s.input.Store(&in)
 	return view.Of(in)
+}
+
+// role is what a pod of the controller is to the cluster.
+type role struct {
+	pod   string
+	lease string
+	leads bool
+}
+
+func (s *webSource) role() role { return role{ownPod(), ownLease(s.options).String(), s.leads()} }
+
+// addTo says who acts, which a pod that does not lead does not know.
+func (r role) addTo(in *view.Input) {
+	in.Controller = &view.Controller{Version: version.Get().Version}
+	if r.leads {
+		in.Controller.Leader, in.Controller.Standing = r.pod, view.Acting
+		return
+	}
+	in.Troubles = append(in.Troubles, fmt.Sprintf("Pod %s does not lead, and does not know what the leader decides: "+
+		"open the pages of the pod that holds the lease %s.", r.pod, r.lease))
 }
 
 // deadlines are when drains end at the latest, by NodeClaim.

@@ -7,7 +7,31 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/ui/view"
 )
+
+// A pod that does not lead says where to look, and does not report that no controller acts.
+func TestPodsOfTheControllerSayWhetherTheyLead(t *testing.T) {
+	for name, c := range map[string]struct {
+		leads  bool
+		leader string
+		says   string
+	}{
+		"a pod that leads":         {true, "daemok-1", ""},
+		"a pod that does not lead": {false, "", "open the pages of the pod that holds the lease kube-system/daemok"},
+	} {
+		in := view.Input{Snapshot: &cluster.Snapshot{Now: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)}}
+		role{"daemok-1", "kube-system/daemok", c.leads}.addTo(&in)
+		got := view.Of(in)
+		leader := got.Controller.Leader
+		if said := strings.Join(got.Troubles, " "); leader != c.leader || !strings.Contains(said, c.says) || c.says == "" && said != "" {
+			t.Errorf("%s: got leader %q and troubles %q, want %q and %q", name, leader, said, c.leader, c.says)
+		}
+		if len(got.Problems) > 0 {
+			t.Errorf("%s has problems: %v", name, got.Problems)
+		}
+	}
+}
 
 // The page Plan of a controller has what it decided last, and what it did last.
 func TestThePagesShowTheNewestPlanAndTheNewestThatDidAnything(t *testing.T) {
