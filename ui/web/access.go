@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 )
 
 // What a review of a token may find.
@@ -117,13 +119,7 @@ func (s *Server) reviewed(w http.ResponseWriter, r *http.Request, next http.Hand
 		next.ServeHTTP(w, r)
 		return
 	}
-	token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !given {
-		if c, err := r.Cookie(cookie); err == nil {
-			token = c.Value
-		}
-	}
-	err := ErrUnknown
+	token, err := bearer(r), ErrUnknown
 	if token != "" {
 		err = s.Tokens.Review(r.Context(), token)
 	}
@@ -143,6 +139,32 @@ func (s *Server) reviewed(w http.ResponseWriter, r *http.Request, next http.Hand
 	default:
 		deny(w, r, http.StatusServiceUnavailable, err.Error())
 	}
+}
+
+// bearer is the token that a request has: that of a proxy, else that of the cookie; empty: it has none.
+func bearer(r *http.Request) string {
+	if token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); given {
+		return token
+	}
+	if c, err := r.Cookie(cookie); err == nil {
+		return c.Value
+	}
+	return ""
+}
+
+// reviewFor is how long the review of a stream's token may take.
+const reviewFor = 10 * time.Second
+
+// refused reports whether the user who opened a stream may not see it any more. While the API server does not answer,
+// that is not known.
+func (s *Server) refused(r *http.Request) bool {
+	if s.Tokens == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), reviewFor)
+	defer cancel()
+	err := s.Tokens.Review(ctx, bearer(r))
+	return errors.Is(err, ErrUnknown) || errors.Is(err, ErrForbidden)
 }
 
 // deny says why a request is not answered, as text: it is for a browser's user as for curl's.

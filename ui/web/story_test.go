@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -208,6 +209,55 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 			t.Errorf("%d streams are open", n)
 		}
 	})
+}
+
+// passes is what reviews find from now on.
+type passes struct {
+	mu    sync.Mutex
+	finds error
+}
+
+func (p *passes) Review(context.Context, string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.finds
+}
+
+func (p *passes) become(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finds = err
+}
+
+func TestAStreamEndsOnceItsTokenIsNotGoodAnyMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		finds error
+		open  int
+	}{
+		"the token is good":                  {nil, 1},
+		"the token has expired":              {ErrUnknown, 0},
+		"the user has lost the right":        {fmt.Errorf("%w: bind user x", ErrForbidden), 0},
+		"the API server does not answer now": {errors.New("connection refused"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &passes{}
+				s := New(Options{Source: example.New(time.Now(), 1, 1), Tokens: p})
+				ctx, cancel := context.WithCancel(context.Background())
+				var done sync.WaitGroup
+				done.Go(func() { s.Run(ctx) })
+				defer func() { cancel(); done.Wait() }()
+				_, hangUp := follow(s, http.Header{"Authorization": {"Bearer x"}})
+				defer hangUp()
+				after(time.Minute)
+				p.become(c.finds)
+				after(beatEvery)
+				if s.Browsers() != c.open {
+					t.Errorf("%d streams are open, want %d", s.Browsers(), c.open)
+				}
+			})
+		})
+	}
 }
 
 func TestMoreBrowsersThanAreAllowedAreTurnedAway(t *testing.T) {

@@ -18,7 +18,8 @@ const (
 // streamsMost bounds the browsers that follow at once: each takes a megabyte for compression.
 const streamsMost = 64
 
-// stream serves the states of the cluster as server-sent events until the browser goes or the server ends.
+// stream serves the states of the cluster as server-sent events until the browser goes, the server ends, or the token is
+// not good any more.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.streams <- struct{}{}:
@@ -50,6 +51,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-next:
 		case <-beat.C:
+			if s.refused(r) {
+				return
+			}
 			out.write([]byte("event: beat\ndata: {}\n\n"))
 		case <-r.Context().Done():
 			return

@@ -25,9 +25,10 @@ import (
 // Path is the path that a user must be allowed to get: a nonResourceURL of RBAC, which is served by no API server.
 const Path = "/daemok/web"
 
-// How long an answer is used again, and how many are kept.
+// How long an answer is used again, and how many are kept. A page that is open asks every ten seconds, so that each token
+// is reviewed within a minute.
 const (
-	allowedFor = time.Minute
+	allowedFor = 50 * time.Second
 	refusedFor = 5 * time.Second
 	keptMost   = 1000
 )
