@@ -11,7 +11,7 @@ import (
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
-var deaths = flag.Int("deaths", 1, "let the controller die at every nth of its calls, before it or after it in turn; 0: at each both before and after, with watches at once and late")
+var deaths = flag.Int("deaths", 2, "let the controller die at every nth of its calls, before it or after it in turn; 0: at each both before and after, with watches at once and late")
 
 // tried reports whether a controller is to die at this call, just before or just
 // after it takes effect, in a test that is content with every nth call.

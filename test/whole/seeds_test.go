@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 12, "how many seeds of faults to try")
+	seeds = flag.Int("seeds", 6, "how many seeds of faults to try")
 	from  = flag.Uint64("from", 0, "the first of them")
 )
 

@@ -13,6 +13,13 @@ missing() {
   command -v npm > /dev/null || echo npm
 }
 
+# Modules lie outside of the sources, so that nothing takes them for a part of these. Tests of pages and of labs may begin
+# at the same moment: one installs what is missing.
+modules=$top/bin/browser
+mkdir -p "$modules"
+exec 9> "$modules/lock"
+if command -v flock > /dev/null; then flock 9; fi
+
 if [ -n "$(missing)" ] && [ "${CI:-}" = true ]; then
   apt-get update > /dev/null
   # shellcheck disable=SC2046 # a list of words
@@ -25,14 +32,12 @@ if [ -n "$(missing)" ]; then
   exit 0
 fi
 
-# Modules lie outside of the sources, so that nothing takes them for a part of these.
-modules=$top/bin/browser
-mkdir -p "$modules"
 if ! cmp -s "$here/package-lock.json" "$modules/installed.json"; then
   cp "$here/package.json" "$here/package-lock.json" "$modules"
   (cd "$modules" && npm ci --no-audit --no-fund --silent)
   cp "$here/package-lock.json" "$modules/installed.json"
 fi
+exec 9>&-
 export NODE_PATH=$modules/node_modules SERVE=$top/bin/tools/serve-example
 
 if [ "$1" = test ]; then
