@@ -179,6 +179,7 @@ func (w *World) shown(s *cluster.Snapshot) *cluster.Snapshot {
 	slices.SortFunc(out.Nodes, func(a, b cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
 	w.putPods(s, &out)
 	w.putPools(&out)
+	w.putReserved(s, &out)
 	out.Sort()
 	return &out
 }
