@@ -25,11 +25,14 @@ type Clerk struct {
 	ticks  map[string]tick      // by node: the latest pod of a Job there
 	cost   atomic.Int64         // of the cluster before this plan, in millionths of a dollar an hour
 	basis  atomic.Uint64        // of this plan; moves end on goroutines of their own
+
+	planned atomic.Pointer[cluster.Snapshot] // that this plan was made from
 }
 
 // Planned reports a new plan, before it is carried out.
-func (c *Clerk) Planned(_ *cluster.Snapshot, p plan.Plan, _ time.Duration) {
+func (c *Clerk) Planned(s *cluster.Snapshot, p plan.Plan, _ time.Duration) {
 	c.claims = map[string]string{}
+	c.planned.Store(s)
 	c.basis.Store(p.Basis)
 	c.cost.Store(int64(p.CostBefore))
 }
@@ -146,7 +149,7 @@ func (c *Clerk) Moved(e apply.Ended) {
 		node := Object{Node, r.Node}
 		switch {
 		case e.Gone[i]:
-			c.carriedOut(node, r.Claim, disrupted+string(r.Reason), r.Note, -e.Saves)
+			c.went(r)
 			c.happened(ofPool(r.Pool), "", fmt.Sprintf(disruptedNode+"%s: %s", r.Node, r.Reason), r.Note)
 		case e.Err == nil:
 		case errors.Is(e.Err, context.Canceled):
@@ -156,6 +159,33 @@ func (c *Clerk) Moved(e apply.Ended) {
 			c.happened(node, r.Claim, "stayed after all", e.Err.Error())
 		}
 	}
+}
+
+// went notes that a node goes, and what the cluster costs without it: what comes in its place is noted by itself.
+func (c *Clerk) went(r plan.Removal) {
+	node, said := Object{Node, r.Node}, disrupted+string(r.Reason)
+	if cost := c.costOf(r); cost > 0 {
+		c.carriedOut(node, r.Claim, said, r.Note, -cost)
+	} else {
+		c.happened(node, r.Claim, said, r.Note)
+	}
+}
+
+// costOf is what the node cost when the last plan was made; 0 where that is not known.
+func (c *Clerk) costOf(r plan.Removal) quantity.MicroUSDPerHour {
+	s := c.planned.Load()
+	if s == nil {
+		return 0
+	}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Name == r.Node {
+			if pool, has := s.Pool(n.Pool); has {
+				return pool.CostOf(n)
+			}
+			return n.Price
+		}
+	}
+	return 0
 }
 
 // nodesOf names the nodes that go, the first few of many.

@@ -74,7 +74,7 @@ func (r *Record) Hold(s Statement, more func() []string) {
 	k := key{s.About, s.Topic}
 	if h, known := r.open[k]; known {
 		if s.says(&h.Statement) {
-			r.bytes += len(s.Why) - len(cmp.Or(s.Why, h.Why))
+			r.bytes += len(cmp.Or(s.Why, h.Why)) - len(h.Why)
 			h.round, h.Why = r.round, cmp.Or(s.Why, h.Why)
 			return
 		}

@@ -75,6 +75,28 @@ func TestTheRecordIsBounded(t *testing.T) {
 	}
 }
 
+// Statements that are repeated without their reason take what they took before.
+func TestRepetitionLeavesTheBoundAsItIs(t *testing.T) {
+	r, at := &record.Record{}, time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	long := strings.Repeat("x", 10_000)
+	stays := record.Statement{About: node("held"), Topic: record.TopicStay, Said: "stays", Why: long, From: at}
+	r.Hold(stays, nil)
+	for stays.Why = ""; at.Before(stays.From.Add(3 * time.Second)); at = at.Add(time.Millisecond) {
+		r.Hold(stays, nil)
+		r.Note(record.Statement{About: node("n"), Said: long, From: at})
+	}
+	sum := 0
+	for _, s := range r.About(node("n")) {
+		sum += len(s.Said)
+	}
+	if sum > 16<<20 || sum < 8<<20 {
+		t.Errorf("%d bytes of texts are kept, want 8 to 16 MiB", sum)
+	}
+	if list := r.About(node("held")); len(list) != 1 || list[0].Why != long {
+		t.Error("want the statement kept with its reason")
+	}
+}
+
 // A pod that comes under the name of one that has gone is reported by itself.
 func TestAPodHasNoRecordsOfEarlierPodsOfItsName(t *testing.T) {
 	r, at := &record.Record{}, time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
