@@ -15,11 +15,12 @@ type actual struct {
 
 // seenNode is a node of the actual cluster.
 type seenNode struct {
-	pods  int // that would come again elsewhere, as long as it stayed
-	going bool
+	pods int  // that would come again elsewhere, before it was drained
+	gone bool // it went when the process began: it does not count
 }
 
-// watch counts nodes that came and went, the pods that left with the latter, and how long pods waited.
+// watch counts nodes that came and went, the pods that left with the latter, and how long pods waited. A node counts
+// as gone once it has vanished, with the pods that it had before it was drained: the other may keep it yet.
 func (w *World) watch(s *cluster.Snapshot) {
 	a, first := &w.actual, w.actual.nodes == nil
 	if first {
@@ -35,26 +36,21 @@ func (w *World) watch(s *cluster.Snapshot) {
 		there[n.Name] = true
 		is := a.nodes[n.Name]
 		if is == nil {
-			is = &seenNode{going: first && n.Deleting}
+			is = &seenNode{gone: first && n.Deleting}
 			a.nodes[n.Name] = is
 			if !first {
 				launched++
 			}
 		}
-		switch {
-		case is.going:
-		case n.Deleting:
-			is.going = true
-			terminated, evicted = terminated+1, evicted+is.pods
-		default:
-			is.pods = returning(n)
+		if !n.Deleting {
+			is.pods, is.gone = returning(n), false
 		}
 	}
 	for name, is := range a.nodes {
 		if there[name] {
 			continue
 		}
-		if !is.going {
+		if !is.gone {
 			terminated, evicted = terminated+1, evicted+is.pods
 		}
 		delete(a.nodes, name)

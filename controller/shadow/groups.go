@@ -18,6 +18,12 @@ const (
 	groupSpot          = "SPOT"
 )
 
+// Taints of the Cluster Autoscaler.
+const (
+	taintGoing     = "ToBeDeletedByClusterAutoscaler"
+	taintCandidate = "DeletionCandidateOfClusterAutoscaler"
+)
+
 // selector selects nodes by their labels.
 type selector interface {
 	Matches(labels.Labels) bool
@@ -32,7 +38,8 @@ type Groups struct {
 
 // adopt shows each selected node as one of the pool that suits it best: whose labels and taints it has, and whose
 // requirements it meets; of several the one with most labels, then weight, then by name. A node that suits none
-// stays outside.
+// stays outside. One that the Cluster Autoscaler terminates counts as one that is being deleted; its taints are left
+// out, since Daemok decides by itself.
 func (g *Groups) adopt(s *cluster.Snapshot) *cluster.Snapshot {
 	if g == nil || g.Nodes == nil || len(s.Pools) == 0 {
 		return s
@@ -50,6 +57,8 @@ func (g *Groups) adopt(s *cluster.Snapshot) *cluster.Snapshot {
 		if g.first[n.Name].IsZero() {
 			g.first[n.Name] = s.Now
 		}
+		n.Deleting = n.Deleting || slices.ContainsFunc(n.Taints, func(t constraint.Taint) bool { return t.Key == taintGoing })
+		n.Taints = without(n.Taints, func(key string) bool { return key == taintGoing || key == taintCandidate })
 		best := -1
 		for j := range s.Pools {
 			if suits(&s.Pools[j], n) && (best < 0 || better(&s.Pools[j], &s.Pools[best])) {
@@ -119,4 +128,9 @@ func (g *Groups) join(n *cluster.Node, p *cluster.Pool) {
 	if o := instanceType.Offering(n.Labels.Map()); o != nil && o.Priced {
 		n.Price = o.Price
 	}
+}
+
+// without is the list without taints of some keys; the list itself stays as it is.
+func without(list []constraint.Taint, keys func(string) bool) []constraint.Taint {
+	return slices.DeleteFunc(slices.Clone(list), func(t constraint.Taint) bool { return keys(t.Key) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/scenario"
+	"github.com/daemok/daemok/observe/comparison"
 )
 
 const offered = `snapshot 1 2026-11-21T04:00:00Z
@@ -108,5 +109,86 @@ func TestANodeOfAGroupHasAPriceAndAnAge(t *testing.T) {
 	}
 	if !n.QuietSince.Equal(s.Now) || !first.Nodes[0].QuietSince.Equal(s.Now) {
 		t.Errorf("an hour later it is quiet since %v, want since it was first seen at %v", n.QuietSince, s.Now)
+	}
+}
+
+// going is the taint of a node that the Cluster Autoscaler drains.
+const going = "taint ToBeDeletedByClusterAutoscaler=1700000000:NoSchedule"
+
+// grouped is a world of NodePool default beside node groups.
+func grouped() (*World, func() comparison.History) {
+	w, noted := watching()
+	w.Groups = &Groups{Nodes: labels.Everything()}
+	return w, noted
+}
+
+// groupPods are pods that come again, as lines of a node.
+func groupPods(names ...string) (lines []string) {
+	for _, name := range names {
+		lines = append(lines, "pod default/"+name+" uid="+name+" shape=web returns started=2026-11-20T05:00:00Z")
+	}
+	return lines
+}
+
+// The Cluster Autoscaler taints a node, evicts its pods and then terminates it: the evictions count, though the node is
+// empty when it vanishes. One that it keeps after all does not count.
+func TestEvictionsOfTheClusterAutoscalerAreCounted(t *testing.T) {
+	w, noted := grouped()
+	node := func(lines ...string) {
+		w.Project(parsed(t, pool("default")+groupNode("", lines...)))
+	}
+	node(groupPods("a", "b", "c")...)
+	node(append(groupPods("a", "b", "c"), going)...)
+	node(append(groupPods("c"), going)...)
+	node(groupPods("c")...)
+	if a := noted().Actual; a.Terminated != 0 || a.Evicted != 0 {
+		t.Errorf("a node that stays: terminated %d, evicted %d; want none", a.Terminated, a.Evicted)
+	}
+	node(groupPods("c", "d")...)
+	node(append(groupPods("d"), going)...)
+	node(going)
+	w.Project(parsed(t, pool("default")))
+	if a := noted().Actual; a.Terminated != 1 || a.Evicted != 2 {
+		t.Errorf("terminated %d, evicted %d; want 1 and 2", a.Terminated, a.Evicted)
+	}
+}
+
+// What the end of a node does to it in the actual cluster is no reason for Daemok to put no pods on it, or to count it
+// as one that is not ready.
+func TestANodeThatGoesElsewhereStaysOpenInShadowMode(t *testing.T) {
+	const (
+		candidate = "taint DeletionCandidateOfClusterAutoscaler=1700000000:PreferNoSchedule"
+		cordon    = "taint node.kubernetes.io/unschedulable:NoSchedule"
+		notReady  = "taint node.kubernetes.io/not-ready:NoSchedule"
+	)
+	dead := func(lines ...string) string { return strings.Replace(groupNode("", lines...), " ready", "", 1) }
+	tests := map[string][]string{
+		"a candidate":                    {groupNode("", candidate)},
+		"drained by the other":           {groupNode("", candidate), groupNode("", going)},
+		"cordoned and drained":           {groupNode("", going, cordon)},
+		"not ready at its end":           {groupNode("", going), dead(going, notReady), ""},
+		"not ready before it vanishes":   {dead(notReady), ""},
+		"cordoned before it vanishes":    {groupNode("", cordon), ""},
+		"vanished without a sign before": {""},
+	}
+	for name, then := range tests {
+		t.Run(name, func(t *testing.T) {
+			w, _ := grouped()
+			seen := w.Project(parsed(t, pool("default")+groupNode("")))
+			for _, text := range then {
+				seen = w.Project(parsed(t, pool("default")+text))
+			}
+			if len(seen.Nodes) != 1 {
+				t.Fatalf("there are %d nodes, want 1", len(seen.Nodes))
+			}
+			if n := seen.Nodes[0]; n.Deleting || !n.Ready || len(n.Taints) > 0 {
+				t.Errorf("deleting: %t, ready: %t, taints %v; want a node that is ready and open", n.Deleting, n.Ready,
+					n.Taints)
+			}
+		})
+	}
+	w, _ := grouped()
+	if n := w.Project(parsed(t, pool("default")+dead(cordon))).Nodes[0]; n.Ready || len(n.Taints) != 1 {
+		t.Errorf("ready: %t, taints %v; want the state of a node that is there", n.Ready, n.Taints)
 	}
 }

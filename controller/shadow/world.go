@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -135,7 +136,8 @@ func (w *World) adopt(s *cluster.Snapshot) {
 }
 
 // refresh shows nodes that exist in the actual cluster too as they are there: their labels, taints, conditions and
-// daemon pods. One that the other autoscaler removes stays as it was: Daemok decides about it by itself.
+// daemon pods. One that the other autoscaler removes stays as it was, and open to pods: Daemok decides about it by
+// itself.
 func (w *World) refresh(s *cluster.Snapshot) {
 	there := map[string]*cluster.Node{}
 	for i := range s.Nodes {
@@ -148,7 +150,7 @@ func (w *World) refresh(s *cluster.Snapshot) {
 		}
 		is := there[name]
 		if n.launched || is == nil || is.Deleting || !n.endsAt.IsZero() {
-			n.Pods = nil // daemon pods are expected on it
+			n.apart()
 			continue
 		}
 		quiet, changed := n.QuietSince, n.ChangedAt
@@ -158,6 +160,16 @@ func (w *World) refresh(s *cluster.Snapshot) {
 			n.QuietSince, n.ChangedAt = quiet, changed // by the pods that it has here
 		}
 	}
+}
+
+// conditionTaints is how the keys of taints begin that Kubernetes sets by the state of a node.
+const conditionTaints = "node.kubernetes.io/"
+
+// apart has a node that is here alone, or goes in the actual cluster alone, be ready and open to pods: what its end did
+// to it there is not copied. Daemon pods are expected on it.
+func (n *node) apart() {
+	n.Pods, n.Ready, n.Ailments = nil, true, nil
+	n.Taints = without(n.Taints, func(key string) bool { return strings.HasPrefix(key, conditionTaints) })
 }
 
 // shown puts the world together.
