@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/observe/comparison"
 )
 
 // actual is what was seen of the other autoscaler's nodes and of pods that wait.
@@ -82,24 +81,5 @@ func (a *actual) waited(s *cluster.Snapshot) (out []time.Duration) {
 		}
 	}
 	a.waiting = still
-	return out
-}
-
-// level is what the actual cluster costs now.
-func (a *actual) level(s *cluster.Snapshot) comparison.Level {
-	out := comparison.Level{Nodes: len(s.Nodes)}
-	for i := range s.Nodes {
-		out.Cost += costOf(s, &s.Nodes[i])
-	}
-	for i := range s.Instances {
-		m := &s.Instances[i]
-		p, ok := s.Pool(m.Pool)
-		if !ok || !m.Launched {
-			continue
-		}
-		if price, known := p.PriceOf(m); known {
-			out.Cost, out.Nodes = out.Cost+price+p.PerInstance(), out.Nodes+1
-		}
-	}
 	return out
 }

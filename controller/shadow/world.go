@@ -83,31 +83,9 @@ func (w *World) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	w.refresh(seen)
 	out := w.shown(seen)
 	w.begun = true
-	unpriced, nodes := 0, 0
-	var cost quantity.MicroUSDPerHour
-	for i := range out.Nodes {
-		of := costOf(out, &out.Nodes[i])
-		if of == 0 {
-			unpriced++
-		}
-		if n := w.nodes[out.Nodes[i].Name]; n != nil {
-			of += n.beside
-			nodes++
-		}
-		cost += of
-	}
-	outside := len(out.Nodes) - nodes
-	w.Book.Beside(unpriced, outside)
-	w.Book.Observe(s.Now, w.actual.level(seen), comparison.Level{Cost: cost, Nodes: len(out.Nodes)})
+	actual, here := w.levels(seen)
+	w.Book.Observe(s.Now, actual, here)
 	return out
-}
-
-// costOf is what a node costs with all that is paid for each instance; 0: not known.
-func costOf(s *cluster.Snapshot, n *cluster.Node) quantity.MicroUSDPerHour {
-	if p, ok := s.Pool(n.Pool); ok {
-		return p.CostOf(n)
-	}
-	return n.Price
 }
 
 // isOurs reports whether a node is of a pool that Daemok would scale by itself.
@@ -150,7 +128,7 @@ func (w *World) refresh(s *cluster.Snapshot) {
 		}
 		is := there[name]
 		if n.launched || is == nil || is.Deleting || !n.endsAt.IsZero() {
-			n.apart()
+			n.apart(s)
 			continue
 		}
 		quiet, changed := n.QuietSince, n.ChangedAt
@@ -166,10 +144,11 @@ func (w *World) refresh(s *cluster.Snapshot) {
 const conditionTaints = "node.kubernetes.io/"
 
 // apart has a node that is here alone, or goes in the actual cluster alone, be ready and open to pods: what its end did
-// to it there is not copied. Daemon pods are expected on it.
-func (n *node) apart() {
+// to it there is not copied. Daemon pods are expected on it, and it costs what its offering does now.
+func (n *node) apart(s *cluster.Snapshot) {
 	n.Pods, n.Ready, n.Ailments = nil, true, nil
 	n.Taints = without(n.Taints, func(key string) bool { return strings.HasPrefix(key, conditionTaints) })
+	n.Price = priceOf(s, &n.Node)
 }
 
 // shown puts the world together.

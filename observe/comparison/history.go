@@ -41,8 +41,9 @@ type History struct {
 	Largest  []Decision `json:"largest"` // by what they save or cost, the largest first
 	Latest   []Decision `json:"latest"`  // the newest last
 	Unplaced []Unplaced `json:"unplaced"`
-	Unpriced int        `json:"unpriced"` // nodes without a known price, the last time: they cost nothing on either side
+	Unpriced int        `json:"unpriced"` // nodes of either side without a known price, the last time: they count as free
 	Outside  int        `json:"outside"`  // nodes that belong to no pool, the last time: they are the same on both sides
+	Static   int        `json:"static"`   // nodes of pools with replicas, the last time: they are the same on both sides
 }
 
 // Side is one of the two clusters.
@@ -278,9 +279,9 @@ func left(list, later []Unplaced) []Unplaced {
 	return newest(list, unplacedMax)
 }
 
-// Beside takes in how many nodes have no known price, and how many belong to no pool.
-func (b *Book) Beside(unpriced, outside int) {
+// Beside takes in how many nodes have no known price, how many belong to no pool, and how many to one with replicas.
+func (b *Book) Beside(unpriced, outside, static int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.h.Unpriced, b.h.Outside = unpriced, outside
+	b.h.Unpriced, b.h.Outside, b.h.Static = unpriced, outside, static
 }

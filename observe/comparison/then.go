@@ -16,7 +16,8 @@ func (h History) then(later History) History {
 	h.Latest = newest(append(h.Latest, later.Latest...), latestMax)
 	h.Unplaced = left(h.Unplaced, later.Unplaced)
 	if later.UntilAt.After(h.UntilAt) {
-		h.UntilAt, h.Unpriced, h.Outside = later.UntilAt, later.Unpriced, later.Outside
+		h.UntilAt = later.UntilAt
+		h.Unpriced, h.Outside, h.Static = later.Unpriced, later.Outside, later.Static
 	}
 	return h
 }

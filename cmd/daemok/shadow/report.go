@@ -30,6 +30,7 @@ type report struct {
 	Unplaced             []comparison.Unplaced `json:"unplaced"`
 	UnpricedNodes        int                   `json:"unpricedNodes"`
 	NodesOutside         int                   `json:"nodesOutside"`
+	NodesStatic          int                   `json:"nodesStatic"`
 	Levels               []comparison.Hour     `json:"levels"`
 }
 
@@ -69,7 +70,7 @@ func reportOf(h comparison.History) report {
 		Actual: sideOf(h.Actual, h.Seconds), Shadow: sideOf(h.Shadow, h.Seconds),
 		SavedDollars: h.Actual.Dollars - h.Shadow.Dollars,
 		Decisions:    h.Largest[:min(len(h.Largest), decisionsMost)], Unplaced: h.Unplaced,
-		UnpricedNodes: h.Unpriced, NodesOutside: h.Outside, Levels: h.Hours,
+		UnpricedNodes: h.Unpriced, NodesOutside: h.Outside, NodesStatic: h.Static, Levels: h.Hours,
 	}
 	r.SavedPerMonthDollars = r.Actual.DollarsPerMonth - r.Shadow.DollarsPerMonth
 	if r.Actual.Dollars > 0 {
@@ -95,13 +96,22 @@ func (r *report) assumptions() []string {
 	}
 	out = append(out,
 		"Every instance that Daemok would have launched could be had. Pods are those of the actual cluster: one that the other autoscaler evicted counts as a new one.")
-	if r.NodesOutside > 0 {
-		out = append(out,
-			fmt.Sprintf("%d nodes belong to no NodePool: they are the same on both sides.", r.NodesOutside))
+	out = append(out, nodes(r.NodesOutside, "1 node belongs to no NodePool: it is the same on both sides.",
+		"%d nodes belong to no NodePool: they are the same on both sides.")...)
+	out = append(out, nodes(r.NodesStatic, "1 node belongs to a NodePool with replicas: it is the same on both sides.",
+		"%d nodes belong to NodePools with replicas: they are the same on both sides.")...)
+	return append(out, nodes(r.UnpricedNodes,
+		"The price of 1 node is not known: it costs nothing on the side that has it, or on both.",
+		"The prices of %d nodes are not known: they cost nothing on the side that has them, or on both.")...)
+}
+
+// nodes is a sentence about so many nodes; none about none.
+func nodes(n int, one, several string) []string {
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return []string{one}
 	}
-	if r.UnpricedNodes > 0 {
-		out = append(out,
-			fmt.Sprintf("The price of %d nodes is not known: they cost nothing on both sides.", r.UnpricedNodes))
-	}
-	return out
+	return []string{fmt.Sprintf(several, n)}
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func watched(t *testing.T) string {
 	book.Leave(now.Add(time.Hour),
 		[]comparison.Unplaced{{Example: "ml/<script>alert(1)</script>", Pods: 2, Running: 2,
 			Why: "NodePool/default: it asks for nvidia.com/gpu, and no instance type has it"}})
-	book.Beside(0, 2)
+	book.Beside(0, 2, 1)
 	h, _ := book.History()
 	data, err := h.Encode()
 	if err != nil {
@@ -114,6 +115,34 @@ func TestAMonthIsAsTheHoursThatWereWatched(t *testing.T) {
 	}
 	if r.Actual.Waited != 1 || r.Actual.WaitLongestSeconds != 120 || r.Shadow.WaitMeanSeconds != 40 {
 		t.Errorf("waits are %+v and %+v; one second is no wait", r.Actual, r.Shadow)
+	}
+}
+
+// One node is one node, and none is no sentence.
+func TestNodesThatAreNotComparedAreCounted(t *testing.T) {
+	tests := map[string]struct {
+		history comparison.History
+		want    []string
+	}{
+		"none": {comparison.History{}, nil},
+		"one of each": {comparison.History{Outside: 1, Static: 1, Unpriced: 1}, []string{
+			"1 node belongs to no NodePool: it is the same on both sides.",
+			"1 node belongs to a NodePool with replicas: it is the same on both sides.",
+			"The price of 1 node is not known: it costs nothing on the side that has it, or on both.",
+		}},
+		"several": {comparison.History{Outside: 2, Static: 3, Unpriced: 4}, []string{
+			"2 nodes belong to no NodePool: they are the same on both sides.",
+			"3 nodes belong to NodePools with replicas: they are the same on both sides.",
+			"The prices of 4 nodes are not known: they cost nothing on the side that has them, or on both.",
+		}},
+	}
+	always := len(reportOf(comparison.History{}).Assumptions)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := reportOf(tt.history).Assumptions[always:]; !slices.Equal(got, tt.want) {
+				t.Errorf("the report says %q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 
