@@ -257,7 +257,8 @@ var interruption = []Definition{
 var costs = []Definition{
 	{Name: "daemok_nodes_cost", Kind: Gauge, Unit: "US dollars an hour",
 		Labels: []string{"nodepool", "capacity_type"},
-		Help:   "Cost of nodes and of launched instances that have not joined, with volumes and declared costs."},
+		Help: "Cost of nodes and of launched instances that have not joined, with volumes and declared costs; " +
+			"those in capacity reservations at on-demand prices."},
 	{Name: "daemok_nodes_unpriced", Kind: Gauge, Unit: "1",
 		Help: "Nodes and launched instances without a known price, which no cost includes."},
 	{Name: "daemok_namespace_cost", Kind: Gauge, Unit: "US dollars an hour",

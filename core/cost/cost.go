@@ -2,7 +2,8 @@
 //
 // It promises that every millionth of a dollar is counted exactly once: what pods, DaemonSets and idle parts of a
 // node cost adds up to its price, and the rows of any grouping to the total. A node whose price is not known is
-// named and never counted as free. It measures nothing: a pod costs what it requests, whether it uses that or not.
+// named and never counted as free. Capacity that is reserved counts at the price on demand, by which AWS bills it, as far
+// as nodes use it. It measures nothing: a pod costs what it requests, whether it uses that or not.
 package cost
 
 import (
@@ -21,7 +22,7 @@ func Of(p *cluster.Pod) PodID { return PodID{p.Namespace, p.Name} }
 // Input is what costs are computed from.
 type Input struct {
 	Snapshot *cluster.Snapshot
-	Listed   map[string]quantity.MicroUSDPerHour // prices of nodes and claims by name, where the snapshot has none
+	Listed   map[string]quantity.MicroUSDPerHour // prices of nodes and claims by name, where the snapshot has none to count
 }
 
 // Allocation is what the nodes of one snapshot cost, and what for. It points into the snapshot and is not written.
@@ -74,7 +75,7 @@ func Allocate(in Input) *Allocation {
 			node.Price, node.listed = in.Listed[n.Name], true
 		}
 		node.Priced = node.Price > 0
-		weigh(n, list(n, pools[n.Pool])).divide(&node, n, why)
+		weigh(n, list(n.Labels, pools[n.Pool])).divide(&node, n, why)
 		out.add(node)
 	}
 	for i := range s.Instances {
@@ -97,11 +98,26 @@ func (a *Allocation) add(n Node) {
 	a.Nodes = append(a.Nodes, n)
 }
 
+// priceOf is what a node costs; 0 where that is not known.
 func priceOf(n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
-	if pool == nil {
+	switch {
+	case Reserved(n.Labels):
+		price := list(n.Labels, pool)
+		if price == 0 {
+			return 0
+		}
+		return price + pool.PerInstance()
+	case pool == nil:
 		return n.Price
 	}
 	return pool.CostOf(n)
+}
+
+// Reserved reports whether a node or instance with these labels is in a capacity reservation. Plans count it as if it cost
+// almost nothing, since it is paid for whether it runs or not; what a cluster costs does not.
+func Reserved(l constraint.Labels) bool {
+	option, _ := l.Get(cluster.LabelCapacityType)
+	return option == string(cluster.Reserved)
 }
 
 // instance is what an instance costs that is no node yet: all of it is for pods to come, or on its way out. Where its
@@ -109,7 +125,12 @@ func priceOf(n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
 func instance(m *cluster.Instance, pool *cluster.Pool, listed quantity.MicroUSDPerHour) Node {
 	out := Node{Name: m.Claim, Pool: m.Pool, Labels: m.Labels, Price: listed, Priced: listed > 0, listed: true}
 	if pool != nil {
-		if price, known := pool.PriceOf(m); known {
+		price, known := pool.PriceOf(m)
+		if Reserved(m.Labels) {
+			price = list(m.Labels, pool)
+			known = price > 0
+		}
+		if known {
 			out.Price, out.Priced, out.listed = price+pool.PerInstance(), true, false
 		}
 	}
@@ -124,22 +145,34 @@ func instance(m *cluster.Instance, pool *cluster.Pool, listed quantity.MicroUSDP
 	return out
 }
 
-// list is what the type of a node costs on demand, by the catalogue of its pool; 0 where that is not known.
-func list(n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
+// list is what the type of a node costs on demand, by the catalogue of its pool: the first of the offerings that differ
+// least from the node in zone, tenancy and what else labels say. It is 0 where that is not known.
+func list(of constraint.Labels, pool *cluster.Pool) (price quantity.MicroUSDPerHour) {
 	if pool == nil {
 		return 0
 	}
-	name, _ := n.Labels.Get(cluster.LabelInstanceType)
+	name, _ := of.Get(cluster.LabelInstanceType)
 	kind := pool.Catalogue.InstanceType(name)
 	if kind == nil {
 		return 0
 	}
+	least := 0
 	for i := range kind.Offerings {
-		if o := &kind.Offerings[i]; o.Option == cluster.OnDemand && o.Priced {
-			return o.Price
+		o := &kind.Offerings[i]
+		if o.Option != cluster.OnDemand || !o.Priced {
+			continue
+		}
+		different := 0
+		for _, l := range o.Labels {
+			if value, _ := of.Get(l.Key); value != l.Value {
+				different++
+			}
+		}
+		if price == 0 || different < least {
+			price, least = o.Price, different
 		}
 	}
-	return 0
+	return price
 }
 
 // Only returns what these pods cost, of all that is allocated: nothing idle, and no other pod. What it returns has a

@@ -110,6 +110,47 @@ func TestDevicesDominate(t *testing.T) {
 	}
 }
 
+// Reserved capacity is nearly free to plans, and is billed on demand: a node in it costs what its tenancy does.
+func TestReservedNodesCostWhatIsBilled(t *testing.T) {
+	offering := func(zone, option, tenancy string, price quantity.MicroUSDPerHour) cluster.Offering {
+		return cluster.Offering{Zone: zone, Option: cluster.Option(option), Price: price, Priced: true,
+			Labels: constraint.NewLabels(map[string]string{
+				cluster.LabelZone: zone, cluster.LabelCapacityType: option, "tenancy": tenancy})}
+	}
+	offered := &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{{Name: "m5.large",
+		Offerings: []cluster.Offering{offering("us-west-2a", "spot", "default", 30_000),
+			offering("us-west-2b", "on-demand", "dedicated", 110_000),
+			offering("us-west-2a", "on-demand", "default", 96_000),
+			offering("us-west-2a", "on-demand", "dedicated", 106_000),
+			offering("us-west-2a", "reserved", "default", 10)}}}}
+	for name, tt := range map[string]struct {
+		tenancy   string
+		catalogue *cluster.Catalogue
+		listed    quantity.MicroUSDPerHour
+		want      quantity.MicroUSDPerHour
+	}{
+		"by the catalogue":       {"default", offered, 1, 96_000 + 4_000},
+		"by its tenancy":         {"dedicated", offered, 1, 106_000 + 4_000},
+		"by its list price":      {"default", nil, 90_000, 90_000},
+		"not if it is not known": {"default", nil, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := node("a")
+			n.Price, n.Labels = 10, n.Labels.With(cluster.LabelCapacityType, "reserved").With("tenancy", tt.tenancy)
+			s := snapshot(n)
+			s.Pools[0].InstanceCost, s.Pools[0].Catalogue = 4_000, tt.catalogue
+			s.Instances = []cluster.Instance{{Claim: "b", Pool: n.Pool, Launched: true, Labels: n.Labels}}
+			a := cost.Allocate(cost.Input{Snapshot: s,
+				Listed: map[string]quantity.MicroUSDPerHour{"a": tt.listed, "b": tt.listed}})
+			for _, n := range a.Nodes {
+				if n.Price != tt.want || n.Priced != (tt.want > 0) {
+					t.Errorf("%s costs %v, want %v", n.Name, n.Price, tt.want)
+				}
+			}
+		})
+	}
+}
+
 // A node whose price is not known is named, and is not free.
 func TestUnknownPricesAreNamed(t *testing.T) {
 	unknown, listed := node("b", pod("shop", "web-1", "Deployment/web", 1000, 0)), node("c", pod("shop", "web-2", "Deployment/web", 1000, 0))

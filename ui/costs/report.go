@@ -255,7 +255,8 @@ type prices interface {
 	Price(instanceType, zone, capacityType string) (dollars float64, ok bool)
 }
 
-// Listed are the list prices of nodes and instances that the snapshot has no price of, by their names and claims.
+// Listed are the list prices of nodes and instances that the snapshot has no price of, or none but that of reserved
+// capacity, by their names and claims.
 func Listed(s *cluster.Snapshot, by prices) map[string]quantity.MicroUSDPerHour {
 	out := map[string]quantity.MicroUSDPerHour{}
 	add := func(name string, of map[string]string) {
@@ -269,7 +270,7 @@ func Listed(s *cluster.Snapshot, by prices) map[string]quantity.MicroUSDPerHour 
 		}
 	}
 	for i := range s.Nodes {
-		if n := &s.Nodes[i]; n.Price == 0 {
+		if n := &s.Nodes[i]; n.Price == 0 || cost.Reserved(n.Labels) {
 			add(n.Name, n.Labels.Map())
 		}
 	}
