@@ -17,7 +17,8 @@ type Waiting struct {
 	Count     int       `json:"count"`
 	Since     time.Time `json:"since"` // when the first of them came
 	Requests  string    `json:"requests"`
-	Placed    bool      `json:"placed"` // a place is found: it is a matter of time
+	Placed    bool      `json:"placed"` // a place is found, or no plan has looked at them yet
+	Looked    bool      `json:"looked"` // a plan has
 	Reason    string    `json:"reason"` // where they are to run, or why they have no place
 }
 
@@ -54,6 +55,11 @@ const (
 	awaitsOther      = "waits for the autoscaler that acts: Daemok is in shadow mode"
 )
 
+// looked reports whether a plan has looked at the pods of which that is said.
+func looked(reason string) bool {
+	return reason != awaitsPlan && reason != awaitsController && reason != awaitsOther
+}
+
 // waiting groups the pods that wait by owner, requests and what they wait for.
 func (k *known) waiting() []Waiting {
 	type group struct {
@@ -75,7 +81,7 @@ func (k *known) waiting() []Waiting {
 			at[of] = n
 			out = append(out,
 				Waiting{Namespace: p.Namespace, Owner: p.Owner, Since: p.CreatedAt, Requests: of.requests,
-					Placed: placed, Reason: reason})
+					Placed: placed, Looked: looked(reason), Reason: reason})
 		}
 		w := &out[n]
 		if w.Count++; len(w.Pods) < podsNamed {
