@@ -78,7 +78,7 @@ func (d *replies) plan(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadGateway, failure{"No plan can be made: " + err.Error()})
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"at": m.at, "seconds": m.seconds, "page": sheetOf(&m.value)})
+	answer(w, http.StatusOK, map[string]any{"at": m.at, "ago": time.Since(m.at).Seconds(), "seconds": m.seconds, "page": sheetOf(&m.value)})
 }
 
 // input is what the newest state is made from; nil: that is not known.

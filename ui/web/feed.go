@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/daemok/daemok/ui/view"
 )
@@ -29,12 +30,18 @@ type feed struct {
 	bytes    int      // of changes
 	all      []byte   // the event of the whole state; nil: not written yet
 	next     chan struct{}
+
+	turn chan struct{} // has a value while no one writes the whole state
 }
 
-func newFeed(epoch string) *feed { return &feed{epoch: epoch, next: make(chan struct{})} }
+func newFeed(epoch string) *feed {
+	f := &feed{epoch: epoch, next: make(chan struct{}), turn: make(chan struct{}, 1)}
+	f.turn <- struct{}{}
+	return f
+}
 
-// publish makes a state the newest. One that shows the same has no revision of its own. Like point it is called by one
-// goroutine.
+// publish makes a state the newest. One that shows the same, later, has no revision of its own. Like point it is called
+// by one goroutine.
 func (f *feed) publish(c *view.Cluster) {
 	old := f.newest()
 	if old == nil {
@@ -43,12 +50,18 @@ func (f *feed) publish(c *view.Cluster) {
 	}
 	if m := between(old, c, nil); !m.empty() {
 		f.advance(c, &m, nil)
+		return
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.state, f.all = c, nil
 }
 
-// point adds to the history, while a state is the newest.
-func (f *feed) point(c *view.Cluster, p Point) {
-	f.advance(c, &message{At: c.At, Points: []Point{p}}, &p)
+// point adds to the history, while the newest state still holds at a later moment.
+func (f *feed) point(c *view.Cluster, at time.Time, p Point) {
+	now := *c
+	now.At = at
+	f.advance(&now, &message{At: at, Points: []Point{p}}, &p)
 }
 
 // newest is the newest state; nil: none is known yet.
@@ -98,7 +111,7 @@ func (f *feed) event(name string, revision uint64, m *message) []byte {
 // Where the changes are not kept any more, or known is false, it is the whole state.
 func (f *feed) since(revision uint64, known bool) (events [][]byte, now uint64, next <-chan struct{}) {
 	f.mu.Lock()
-	state, points, all, now, next := f.state, f.points, f.all, f.revision, f.next
+	state, now, next := f.state, f.revision, f.next
 	behind := now - revision
 	kept := known && revision <= now && behind <= uint64(len(f.changes))
 	if kept {
@@ -110,21 +123,28 @@ func (f *feed) since(revision uint64, known bool) (events [][]byte, now uint64, 
 		return nil, revision, next
 	case kept:
 		return events, now, next
-	case all == nil:
-		m := whole(state, points)
-		all = f.event("state", now, &m)
-		f.keep(now, all)
 	}
-	return [][]byte{all}, now, next
+	return f.whole()
 }
 
-// keep keeps the event of a whole state for the next browser.
-func (f *feed) keep(revision uint64, all []byte) {
+// whole returns the event of the whole state, while there is one, its revision, and what is closed once there is another.
+// It is written once for all browsers that ask meanwhile: that of a large cluster is megabytes.
+func (f *feed) whole() (events [][]byte, now uint64, next <-chan struct{}) {
+	<-f.turn
+	defer func() { f.turn <- struct{}{} }()
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.revision == revision {
-		f.all = all
+	state, points, all, now, next := f.state, f.points, f.all, f.revision, f.next
+	f.mu.Unlock()
+	if all == nil {
+		m := whole(state, points)
+		all = f.event("state", now, &m)
+		f.mu.Lock()
+		if f.state == state {
+			f.all = all
+		}
+		f.mu.Unlock()
 	}
+	return [][]byte{all}, now, next
 }
 
 // revisionOf reads the ID of an event; known is false for one of another process.

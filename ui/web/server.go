@@ -16,7 +16,8 @@ const batchFor = 250 * time.Millisecond
 type Server struct {
 	Options
 	feed    *feed
-	waits   waits // belongs to Run
+	waits   waits     // belongs to Run
+	came    time.Time // when the newest state came, by the clock of this process; belongs to Run
 	replies *replies
 	files   map[string]file
 	streams chan struct{} // one for each that is open
@@ -45,7 +46,7 @@ func (s *Server) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-points.C:
-			s.point(time.Now())
+			s.point()
 		case <-batch.C:
 			news = s.Source.Changed()
 		case <-news:
@@ -66,20 +67,26 @@ func (s *Server) read() {
 		return
 	}
 	first := s.feed.newest() == nil
-	s.waits.follow(c, time.Now())
+	s.came = time.Now()
+	s.waits.follow(c)
 	s.feed.publish(c)
 	if first {
-		s.point(time.Now())
+		s.point()
 	}
 }
 
-// point adds to the history.
-func (s *Server) point(now time.Time) {
-	if c := s.feed.newest(); c != nil {
-		p := pointOf(c, now)
-		s.waits.fill(&p, now)
-		s.feed.point(c, p)
+// point adds to the history. Its times are those of the cluster's clock: that of this host may be another.
+func (s *Server) point() {
+	c := s.feed.newest()
+	if c == nil {
+		return
 	}
+	now := time.Now()
+	at := c.At.Add(now.Sub(s.came))
+	s.came = now
+	p := pointOf(c, at)
+	s.waits.fill(&p, at)
+	s.feed.point(c, at, p)
 }
 
 // Handler serves the pages and the stream.
@@ -97,11 +104,18 @@ func (s *Server) Handler() http.Handler {
 	return s.protected(mux)
 }
 
-// facts are what does not change while the server runs.
+// tooMany is said where so many browsers follow that another one cannot.
+const tooMany = "Too many browsers follow this cluster: close one, or try again later."
+
+// facts are what does not change while the server runs, and why no stream is to be had now.
 func (s *Server) facts(w http.ResponseWriter, _ *http.Request) {
 	_, explains := s.Source.(view.Inputs)
+	full := ""
+	if len(s.streams) == cap(s.streams) {
+		full = tooMany
+	}
 	answer(w, http.StatusOK, map[string]any{
-		"title": s.Title, "historyHours": historyFor.Hours(),
+		"full": full, "title": s.Title, "historyHours": historyFor.Hours(),
 		"plan": s.Planner != nil, "latest": s.Latest, "costs": explains,
 	})
 }

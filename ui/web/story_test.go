@@ -78,11 +78,7 @@ func running(t *testing.T, nodes, pods int) (*example.Cluster, *Server) {
 	t.Helper()
 	c := example.New(time.Now(), nodes, pods)
 	s := New(Options{Source: c})
-	ctx, cancel := context.WithCancel(context.Background())
-	var done sync.WaitGroup
-	done.Go(func() { s.Run(ctx) })
-	t.Cleanup(func() { cancel(); done.Wait() })
-	synctest.Wait()
+	t.Cleanup(runs(t, s))
 	return c, s
 }
 
@@ -243,10 +239,7 @@ func TestAStreamEndsOnceItsTokenIsNotGoodAnyMore(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &passes{}
 				s := New(Options{Source: example.New(time.Now(), 1, 1), Tokens: p})
-				ctx, cancel := context.WithCancel(context.Background())
-				var done sync.WaitGroup
-				done.Go(func() { s.Run(ctx) })
-				defer func() { cancel(); done.Wait() }()
+				defer runs(t, s)()
 				_, hangUp := follow(s, http.Header{"Authorization": {"Bearer x"}})
 				defer hangUp()
 				after(time.Minute)

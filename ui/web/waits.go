@@ -24,8 +24,8 @@ type wait struct {
 	lasted time.Duration // from the pod's creation until its node had taken it in
 }
 
-// follow takes in the next state, as of a moment.
-func (w *waits) follow(c *view.Cluster, now time.Time) {
+// follow takes in the next state.
+func (w *waits) follow(c *view.Cluster) {
 	left := w.pending
 	w.pending = make(map[podName]time.Time, len(c.Came))
 	for i := range c.Came {
@@ -50,7 +50,7 @@ func (w *waits) follow(c *view.Cluster, now time.Time) {
 			if !p.Started.IsZero() {
 				end = p.Started
 			}
-			w.ended = append(w.ended, wait{now, max(0, end.Sub(created))})
+			w.ended = append(w.ended, wait{c.At, max(0, end.Sub(created))})
 		}
 	}
 }

@@ -19,7 +19,7 @@ func TestWaitsAreCountedOncePodsHaveANode(t *testing.T) {
 	}
 	b := view.Node{Pods: []view.Pod{{Namespace: "shop", Name: "b"}}}
 	var w waits
-	w.follow(&view.Cluster{At: at, Came: []view.Came{came("a"), came("b"), came("gone")}}, at)
+	w.follow(&view.Cluster{At: at, Came: []view.Came{came("a"), came("b"), came("gone")}})
 	for _, step := range []struct {
 		what string
 		c    view.Cluster
@@ -28,14 +28,15 @@ func TestWaitsAreCountedOncePodsHaveANode(t *testing.T) {
 	}{
 		{"one has a node", view.Cluster{Nodes: on(40*time.Second, "a", "never-waited"), Came: []view.Came{came("b")}},
 			time.Minute, Point{Placed: 1, Half: 40, Most: 40}},
-		{"another has one that has not taken it in", view.Cluster{At: at.Add(2 * time.Minute), Nodes: []view.Node{b}},
+		{"another has one that has not taken it in", view.Cluster{Nodes: []view.Node{b}},
 			2 * time.Minute, Point{Placed: 2, Half: 40, Most: 120}},
 		{"nothing happens", view.Cluster{}, 6 * time.Minute, Point{Placed: 2, Half: 40, Most: 120}},
 		{"the first is long ago", view.Cluster{}, 7 * time.Minute, Point{Placed: 1, Half: 120, Most: 120}},
 		{"all are", view.Cluster{}, 8 * time.Minute, Point{}},
 	} {
 		now := at.Add(step.at)
-		w.follow(&step.c, now)
+		step.c.At = now
+		w.follow(&step.c)
 		var got Point
 		if w.fill(&got, now); got != step.want {
 			t.Errorf("%s: got %+v, want %+v", step.what, got, step.want)
