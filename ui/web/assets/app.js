@@ -8,8 +8,9 @@ import { nodePage, podPage, poolPage, poolsPage, waitingPage } from "/assets/pag
 import { ownerPage } from "/assets/card.js";
 import { costsPage } from "/assets/costs.js";
 import { planPage } from "/assets/sheet.js";
-import { announce, el, fill } from "/assets/dom.js";
-import { amount, clock, cost, count, money, percent, span } from "/assets/words.js";
+import { ask } from "/assets/asked.js";
+import { announce, el, fill, renew } from "/assets/dom.js";
+import { amount, clean, clock, cost, count, money, percent, span } from "/assets/words.js";
 
 const $ = (id) => document.getElementById(id);
 const cluster = new Cluster();
@@ -84,20 +85,19 @@ function figures() {
     ["Lower bound", t.bound ? money(t.bound) + "/h" : "not known", t.gap !== null && t.gap !== undefined ? `pools cost ${percent(t.gap)} more` : ""],
     ["cpu", of(cpu) ?? "–", ""], ["memory", of(memory) ?? "–", ""],
   ];
-  fill($("figures"), list.map(([name, value, more]) => el("div", { class: t.unplaced && name === "Pods" ? "bad" : "" }, el("span", {}, name), " ", el("b", {}, value), " ", el("small", {}, more))));
+  renew($("figures"), list.map(([name, value, more]) => el("div", { class: t.unplaced && name === "Pods" ? "bad" : "" }, el("span", {}, name), " ", el("b", {}, value), " ", el("small", {}, more))));
 }
 
 const worst = ["notice", "warning", "failure"];
 
 function problems() {
   const list = cluster.problems, troubles = cluster.troubles;
-  const open = $("problems").querySelector("details")?.open;
   if (!list.length && !troubles.length) {
     fill($("problems"));
     return;
   }
   const serious = list.filter((p) => p.severity > 0).length + troubles.length;
-  fill($("problems"), el("details", { open: open ?? false, class: serious ? "serious" : "" },
+  renew($("problems"), el("details", { class: serious ? "serious" : "" },
     el("summary", {}, serious ? count(serious, "problem") : count(list.length, "notice"), ": ", (troubles[0] ?? text(list[0])).slice(0, 160)),
     el("ul", {}, troubles.map((t) => el("li", { class: "warning" }, t)), list.map((p) => el("li", { class: worst[p.severity] }, text(p))),
       cluster.more.problems > 0 && el("li", {}, `and ${cluster.more.problems} more`))));
@@ -128,9 +128,10 @@ follow({
       news(changed);
     }
   },
-  cut(since) {
+  cut(since, why) {
     $("cut").hidden = false;
-    $("cut").textContent = `Cut off from the server since ${clock(since)} (${span((Date.now() - since) / 1000)}): what is shown is as of then. Trying again.`;
+    const text = `Cut off from the server since ${clock(since)} (${span((Date.now() - since) / 1000)}): what is shown is as of then. `;
+    $("cut").textContent = clean(text + (why ? `${why} ` : "") + "Trying again.");
     document.body.classList.add("is-cut");
   },
   back() {
@@ -141,12 +142,17 @@ follow({
   },
 });
 
-fetch("/facts").then((answer) => answer.json()).then((f) => {
+ask("/facts").then((f) => {
   facts = f;
   $("title").textContent = f.title;
   for (const [name, shown] of [["plan", f.plan], ["cost", f.costs]]) $("pages").querySelector(`a[href="#/${name}"]`).hidden = !shown;
   if (began) route();
 }).catch(() => {}); // the stream says that the server is gone
+
+document.querySelector(".skip").addEventListener("click", (e) => {
+  e.preventDefault(); // its address is that of a place in the page, not of a page
+  $("main").focus();
+});
 
 addEventListener("hashchange", () => {
   route();

@@ -1,5 +1,6 @@
 // What an object is doing, why, what would change that, what keeps it so, and what is on record: daemok explain as a page.
-import { el, fill, to } from "/assets/dom.js";
+import { ask } from "/assets/asked.js";
+import { announce, el, fill, renew, to } from "/assets/dom.js";
 import { age, count, moment, money, span } from "/assets/words.js";
 
 // link is the page of what an event or a statement is about.
@@ -27,29 +28,27 @@ export function change(c) {
 }
 
 // explained reads the card of an object and what is on record about it, and reads both again when asked.
-// card and list are where they are shown.
-export function explained(path) {
-  const card = el("div", { class: "explained", "aria-live": "polite" });
+// card and list are where they are shown; known is whether there is a card, null until that was read; read is called then.
+export function explained(cluster, path) {
+  const card = el("div", { class: "explained" });
   const list = el("div", {}, el("p", { class: "faint" }, "Reading the record …"));
+  const seen = { card, list, known: null, read: null, again: () => performance.now() - last > 5000 && read() };
   let last = 0;
   async function read() {
-    last = Date.now();
+    last = performance.now();
     try {
-      const answer = await fetch("/" + path.map(encodeURIComponent).join("/"));
-      const said = await answer.json();
-      if (!answer.ok) {
-        fill(list, el("p", { class: "warning" }, said.error));
-        return;
-      }
-      const next = said.card ? cardOf(said.card, Date.now()) : [];
-      if (el("div", {}, next).textContent !== card.textContent) fill(card, next);
-      fill(list, said.trouble ? el("p", { class: said.record.length ? "warning" : "faint" }, said.trouble) : statements(said.record));
-    } catch {
-      fill(list, el("p", { class: "warning" }, "The server does not answer; the record is shown once it does."));
+      const said = await ask("/" + path.map(encodeURIComponent).join("/"));
+      renew(card, said.card ? cardOf(said.card, cluster.now()) : []);
+      if (said.card && card.isConnected) announce(`${said.card.about} ${said.card.state}`); // not its ages
+      renew(list, said.trouble ? el("p", { class: said.record.length ? "warning" : "faint" }, said.trouble) : statements(said.record));
+      seen.known = said.card !== null;
+      seen.read?.();
+    } catch (e) {
+      fill(list, el("p", { class: "warning" }, e.message));
     }
   }
   read();
-  return { card, list, again: () => Date.now() - last > 5000 && read() };
+  return seen;
 }
 
 const rowsMost = 12;
@@ -86,7 +85,7 @@ function statements(list) {
 
 // ownerPage is the page of the pods of one owner.
 export function ownerPage(cluster, namespace, kind, name) {
-  const seen = explained(["owner", namespace, kind ?? "", name ?? ""]);
+  const seen = explained(cluster, ["owner", namespace, kind ?? "", name ?? ""]);
   const pods = el("div");
   const element = el("div", {}, el("h2", {}, `${kind} ${namespace}/${name}`), seen.card, pods);
   return {
@@ -95,7 +94,7 @@ export function ownerPage(cluster, namespace, kind, name) {
       const list = [];
       for (const n of cluster.nodes.values()) for (const p of n.pods.values()) if (p.namespace === namespace && p.owner === `${kind}/${name}`) list.push([p, n]);
       list.sort(([a], [b]) => (a.name < b.name ? -1 : 1));
-      fill(pods, el("h3", {}, `${count(list.length, "pod")} on nodes`), el("ul", {}, list.slice(0, 100).map(([p, n]) => el("li", {},
+      renew(pods, el("h3", {}, `${count(list.length, "pod")} on nodes`), el("ul", {}, list.slice(0, 100).map(([p, n]) => el("li", {},
         el("a", { href: to("pod", p.namespace, p.name) }, p.name), " on ", el("a", { href: to("node", n.id) }, n.name || n.id), p.state ? ", " + p.state : "")),
         list.length > 100 && el("li", {}, `and ${list.length - 100} more`)));
       if (changed?.parts.has("totals")) seen.again();

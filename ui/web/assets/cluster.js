@@ -14,6 +14,7 @@ export class Cluster {
   events = [];
   points = [];
   more = { waiting: 0, problems: 0 };
+  #came = 0; // when at was so, by the clock of this page that never jumps
   nodes = new Map(); // by ID
 
   // take applies a message of the stream: all of a state, or what differs from the one before. It returns what has changed.
@@ -29,6 +30,7 @@ export class Cluster {
       this[part] = message[part];
       changed.parts.add(part);
     }
+    this.#came = performance.now();
     for (const [part, most] of [["events", eventsMost], ["points", pointsMost]]) {
       if (!message[part]) continue;
       changed.parts.add(part);
@@ -57,6 +59,11 @@ export class Cluster {
     for (const pod of difference.gone ?? []) n.pods.delete(pod);
     for (const pod of difference.pods ?? []) n.pods.set(pod.namespace + "/" + pod.name, pod);
     n.words = null;
+  }
+
+  // now is the time by the clock of the cluster, in milliseconds.
+  now() {
+    return Date.parse(this.at) + performance.now() - this.#came;
   }
 
   // pod finds a pod on a node.

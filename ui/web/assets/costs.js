@@ -1,4 +1,5 @@
 // What the cluster costs: for whom, what is idle and why, what is requested and not used, and what decisions saved.
+import { ask } from "/assets/asked.js";
 import { el, fill, to } from "/assets/dom.js";
 import { ownerLink } from "/assets/card.js";
 import { clock, count, moment, money } from "/assets/words.js";
@@ -116,12 +117,9 @@ export function costsPage() {
     fill(state, "Computing …");
     let trouble = "";
     try {
-      const answer = await fetch("/costs");
-      const got = await answer.json();
-      trouble = answer.ok ? "" : got.error;
-      if (answer.ok) last = got;
-    } catch {
-      trouble = "The server does not answer.";
+      last = await ask("/costs");
+    } catch (e) {
+      trouble = e.message;
     }
     if (closed) return;
     again.disabled = false;

@@ -1,7 +1,7 @@
 // What was decided and done lately, with what it changed of the cost, under the curves of cost and of pods that wait.
 import { change, link } from "/assets/card.js";
 import { curve } from "/assets/curves.js";
-import { el, fill } from "/assets/dom.js";
+import { el, fill, renew } from "/assets/dom.js";
 import { count, moment, money, span } from "/assets/words.js";
 
 export function decisionsPage(cluster, facts) {
@@ -26,7 +26,7 @@ export function decisionsPage(cluster, facts) {
     }
     if (changed && !changed.parts.has("events")) return;
     const events = cluster.events.filter((e) => !only.value || e.about.kind === only.value || (only.value === "nodepool" && e.about.kind === "provisioner"));
-    fill(list, events.map((e) => el("li", {}, el("time", { datetime: e.at }, moment(e.at)), el("br"),
+    renew(list, events.map((e) => el("li", {}, el("time", { datetime: e.at }, moment(e.at)), el("br"),
       el("a", { href: link(e.about) }, `${e.about.kind} ${e.about.name}`), " ", e.said, e.why ? ": " + e.why : "", change(e.cost),
       e.more?.length ? el("ul", {}, e.more.map((m) => el("li", {}, m))) : null)));
     if (!events.length) fill(list, el("li", {}, "Nothing was decided lately, or no record can be read."));

@@ -19,6 +19,37 @@ export function fill(e, ...children) {
   return e;
 }
 
+// renew makes the children of an element such as fill would, and leaves alone what is the same: the focus, selected text,
+// and what is unfolded stay. What it is given has no listeners.
+export function renew(e, ...children) {
+  const focused = e.contains(document.activeElement) ? document.activeElement.hash : undefined;
+  liken(e, fill(document.createElement(e.tagName), ...children));
+  if (focused && document.activeElement?.hash !== focused) {
+    document.activeElement?.blur(); // it stands for something else now
+    [...e.querySelectorAll("a")].find((a) => a.hash === focused)?.focus({ preventScroll: true });
+  }
+  return e;
+}
+
+// liken gives an element the children of another.
+function liken(e, other) {
+  const wanted = [...other.childNodes];
+  wanted.forEach((to, i) => {
+    const now = e.childNodes[i];
+    if (!now) e.append(to);
+    else if (now.nodeName !== to.nodeName) now.replaceWith(to);
+    else if (now.nodeType === Node.TEXT_NODE) {
+      if (now.data !== to.data) now.data = to.data;
+    } else {
+      for (const { name } of [...now.attributes]) if (name !== "open" && name !== "style" && !to.hasAttribute(name)) now.removeAttribute(name);
+      for (const { name, value } of to.attributes) if (name !== "style" && now.getAttribute(name) !== value) now.setAttribute(name, value);
+      if (now.style.cssText !== to.style.cssText) now.style.cssText = to.style.cssText;
+      liken(now, to);
+    }
+  });
+  while (e.childNodes.length > wanted.length) e.lastChild.remove();
+}
+
 // to is the address of a page: to("pod", "shop", "web-1").
 export function to(...parts) {
   return "#/" + parts.map(encodeURIComponent).join("/");

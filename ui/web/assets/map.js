@@ -1,7 +1,7 @@
 // The map: nodes as boxes with their pods in them, on a canvas as large as the window, whatever the number of nodes.
 import { called, groups, ownerOf, shareOf } from "/assets/cluster.js";
 import { amount, clean, cost, count, money, percent, span } from "/assets/words.js";
-import { announce, bar, el, fill, to } from "/assets/dom.js";
+import { announce, bar, el, renew, to } from "/assets/dom.js";
 
 const sizes = [
   { w: 46, h: 42, gap: 5, cell: 9, head: 0, bars: 2 },
@@ -359,10 +359,10 @@ export class NodeMap {
     const n = id && this.#cluster.nodes.get(id);
     this.element.classList.toggle("with-card", Boolean(n));
     if (!n) {
-      fill(this.#card, legend(this.#look.colour));
+      renew(this.#card, legend(this.#look.colour));
       return;
     }
-    fill(this.#card, ...card(n, this.#cluster, this.#hovered?.pod));
+    renew(this.#card, ...card(n, this.#cluster, this.#hovered?.pod));
   }
 }
 
@@ -373,7 +373,7 @@ export function describe(n) {
 }
 
 function card(n, cluster, podKey) {
-  const now = Date.parse(cluster.at);
+  const now = cluster.now();
   const pod = podKey && n.pods.get(podKey);
   return [
     el("h2", {}, el("a", { href: to("node", n.id) }, called(n))),

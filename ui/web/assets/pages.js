@@ -1,6 +1,6 @@
 // The pages of a node, a pool, a pod, and the lists of pools and of pods that wait.
 import { called, ownerOf } from "/assets/cluster.js";
-import { bar, el, fill, to } from "/assets/dom.js";
+import { bar, el, fill, renew, to } from "/assets/dom.js";
 import { explained, ownerLink } from "/assets/card.js";
 import { age, amount, cost, count, moment, percent, span } from "/assets/words.js";
 
@@ -25,12 +25,11 @@ function gone(what, name) {
 function live(title, heading, seen, draw) {
   const upper = el("div");
   const element = el("div", {}, heading, seen.card, upper, el("h3", {}, "Decisions on record"), seen.list);
+  seen.read = () => renew(upper, draw());
   return {
     title, element,
     update(changed) {
-      const focused = upper.contains(document.activeElement) ? document.activeElement.hash : null;
-      fill(upper, draw());
-      if (focused) [...upper.querySelectorAll("a")].find((a) => a.hash === focused)?.focus({ preventScroll: true });
+      renew(upper, draw());
       if (changed?.parts.has("events") || changed?.parts.has("totals")) seen.again();
     },
   };
@@ -38,13 +37,13 @@ function live(title, heading, seen, draw) {
 
 export function nodePage(cluster, id) {
   const claim = id.startsWith("nodeclaim/");
-  const seen = explained(["about", claim ? "nodeclaim" : "node", claim ? id.slice("nodeclaim/".length) : id]);
+  const seen = explained(cluster, ["about", claim ? "nodeclaim" : "node", claim ? id.slice("nodeclaim/".length) : id]);
   const heading = el("h2");
   return live(id, heading, seen, () => {
     const n = cluster.nodes.get(id) ?? [...cluster.nodes.values()].find((n) => claim && "nodeclaim/" + n.nodeClaim === id);
     fill(heading, n ? (n.name ? "Node " : "NodeClaim ") + called(n) : id);
     if (!n) return [gone(claim ? "NodeClaim" : "node", id)];
-    const now = Date.parse(cluster.at);
+    const now = cluster.now();
     const pods = [...n.pods.values()].sort((a, b) => b.cpu - a.cpu || (a.name < b.name ? -1 : 1));
     return [
       facts([
@@ -65,7 +64,7 @@ export function nodePage(cluster, id) {
 }
 
 export function poolPage(cluster, kind, name) {
-  return live(`${kind} ${name}`, el("h2", {}, `${kind} ${name}`), explained(["about", kind.toLowerCase(), name ?? ""]), () => {
+  return live(`${kind} ${name}`, el("h2", {}, `${kind} ${name}`), explained(cluster, ["about", kind.toLowerCase(), name ?? ""]), () => {
     const p = cluster.pools.find((p) => p.kind === kind && p.name === name);
     const nodes = [...cluster.nodes.values()].filter((n) => n.owner?.kind === kind && n.owner?.name === name).sort((a, b) => (called(a) < called(b) ? -1 : 1));
     return [
@@ -90,7 +89,7 @@ export function poolsPage(cluster) {
   const element = el("div");
   return {
     title: "Pools", element,
-    update: () => fill(element, el("h2", {}, count(cluster.pools.length, "pool")),
+    update: () => renew(element, el("h2", {}, count(cluster.pools.length, "pool")),
       cluster.pools.map((p) => el("section", {}, el("h3", {}, el("a", { href: to("pool", p.kind, p.name) }, `${p.kind}/${p.name}`)), facts(poolFacts(p))))),
   };
 }
@@ -100,8 +99,8 @@ export function waitingPage(cluster) {
   return {
     title: "Pending pods", element,
     update() {
-      const now = Date.parse(cluster.at), list = cluster.waiting, lately = cluster.points.at(-1);
-      fill(element, el("h2", {}, list.length ? "Pods that need a node" : "No pod needs a node"),
+      const now = cluster.now(), list = cluster.waiting, lately = cluster.points.at(-1);
+      renew(element, el("h2", {}, list.length ? "Pods that need a node" : "No pod needs a node"),
         lately?.placed > 0 && el("p", { class: "faint" }, `In the last five minutes ${count(lately.placed, "pod")} got a node: half of them within ${span(lately.half)}, 95 of 100 within ${span(lately.most)} of their creation.`),
         list.length > 0 && el("table", { class: "rows" },
           el("thead", {}, el("tr", {}, ["Pods of", "Count", "Each requests", "Since", "What they wait for"].map((h, i) => el("th", { scope: "col", class: i === 1 ? "number" : i === 2 ? "wide-only" : null }, h)))),
@@ -115,7 +114,8 @@ export function waitingPage(cluster) {
 
 export function podPage(cluster, namespace, name) {
   const key = namespace + "/" + (name ?? "");
-  return live("Pod " + key, el("h2", {}, "Pod " + key), explained(["about", "pod", namespace, name ?? ""]), () => {
+  const seen = explained(cluster, ["about", "pod", namespace, name ?? ""]);
+  return live("Pod " + key, el("h2", {}, "Pod " + key), seen, () => {
     const on = cluster.pod(key);
     const waits = cluster.waiting.find((w) => w.namespace === namespace && w.pods.includes(name));
     if (on) {
@@ -124,9 +124,10 @@ export function podPage(cluster, namespace, name) {
         ["Owner", ownerLink(pod.namespace, pod.owner)], ["DaemonSet", pod.daemon && "yes"], ["Keeps its node", pod.keeps]])];
     }
     if (waits) {
-      return [facts([["State", el("span", { class: waits.placed ? "" : "failure" }, waits.placed ? "waits for a node that is found" : "has no place")], ["Because", waits.reason],
-        ["Waits for", age(waits.since, Date.parse(cluster.at))], ["Requests", waits.requests], ["Owner", ownerLink(namespace, waits.owner)], ["Of the same kind", count(waits.count, "pod")]])];
+      return [facts([["State", el("span", { class: waits.placed ? "" : "failure" }, !waits.placed ? "has no place" : waits.looked ? "waits for a node that is found" : "no plan has looked at it yet")], ["Because", waits.reason],
+        ["Waits for", age(waits.since, cluster.now())], ["Requests", waits.requests], ["Owner", ownerLink(namespace, waits.owner)], ["Of the same kind", count(waits.count, "pod")]])];
     }
+    if (seen.known !== false) return []; // lists are cut short: the card knows it, or is still being read
     return [gone("pod that runs on a node or is listed as pending,", key)];
   });
 }

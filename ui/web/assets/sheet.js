@@ -1,5 +1,6 @@
 // Pages that the server lays out: blocks of lines and tables, as daemok plan prints them.
-import { el, fill } from "/assets/dom.js";
+import { ask } from "/assets/asked.js";
+import { el, fill, renew } from "/assets/dom.js";
 import { clock, count, span } from "/assets/words.js";
 
 function line(cells) {
@@ -31,29 +32,27 @@ export function planPage(cluster, facts) {
   const again = el("button", { type: "button", onclick: () => read() }, facts.latest ? "Read it again" : "Compute it again");
   const content = el("div");
   const element = el("div", {}, el("h2", {}, facts.latest ? "What the controller decided last" : "What would happen now"), el("p", { class: "asked" }, again, state), content);
-  let since = 0, closed = false, trouble = "";
+  let since = 0, tried = 0, closed = false, trouble = "";
   const timer = setInterval(say, 1000);
 
   function say() {
     again.disabled = since > 0;
     let text = trouble;
-    if (since > 0) text = `${facts.latest ? "Reading" : "Computing"} … ${Date.now() - since > 2000 ? span((Date.now() - since) / 1000) : ""}`;
-    else if (!trouble && last) text = `${facts.latest ? "Read" : "Made"} at ${clock(last.at)}, ${span((Date.now() - Date.parse(last.at)) / 1000)} ago` + (facts.latest ? "" : `; it took ${last.seconds.toFixed(1)} s`) + ".";
+    if (since > 0) text = `${facts.latest ? "Reading" : "Computing"} … ${performance.now() - since > 2000 ? span((performance.now() - since) / 1000) : ""}`;
+    else if (!trouble && last) text = `${facts.latest ? "Read" : "Made"} at ${clock(last.at)}, ${span(last.ago + (performance.now() - last.came) / 1000)} ago` + (facts.latest ? "" : `; it took ${last.seconds.toFixed(1)} s`) + ".";
     if (state.textContent !== text) fill(state, text); // and no more often: it is read aloud
     state.classList.toggle("warning", since === 0 && trouble !== "");
   }
 
   async function read() {
     if (since > 0) return;
-    since = Date.now();
+    since = tried = performance.now();
     say();
     try {
-      const answer = await fetch("/plan");
-      const got = await answer.json();
-      trouble = answer.ok ? "" : got.error;
-      if (answer.ok) last = got;
-    } catch {
-      trouble = "The server does not answer.";
+      last = { ...await ask("/plan"), came: performance.now() };
+      trouble = "";
+    } catch (e) {
+      trouble = e.message;
     }
     since = 0;
     if (closed) return;
@@ -64,8 +63,8 @@ export function planPage(cluster, facts) {
   function show() {
     if (!last) return;
     const open = [...content.querySelectorAll("details[open] summary")].map((s) => s.textContent);
-    fill(content, last.page.note && el("p", { class: "faint" }, last.page.note), last.page.blocks.map(block));
-    for (const s of content.querySelectorAll("details summary")) if (open.includes(s.textContent)) s.parentElement.open = true;
+    renew(content, last.page.note && el("p", { class: "faint" }, last.page.note), last.page.blocks.map(block));
+    for (const s of content.querySelectorAll("details summary")) s.parentElement.open = open.includes(s.textContent);
   }
 
   show();
@@ -74,7 +73,7 @@ export function planPage(cluster, facts) {
   return {
     title: "Plan", element,
     update(changed) {
-      if (facts.latest && changed && Date.now() - Date.parse(last?.at ?? 0) > 10000) read();
+      if (facts.latest && changed && performance.now() - tried > 10000) read();
     },
     close() {
       closed = true;

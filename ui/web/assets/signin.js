@@ -8,7 +8,7 @@ document.getElementById("signin").addEventListener("submit", async (event) => {
   try {
     const answer = await fetch("/session", { headers: { Authorization: "Bearer " + token } });
     if (answer.ok) {
-      location.assign("/");
+      location.assign("/" + location.hash);
       return;
     }
     said.textContent = await answer.text();

@@ -1,9 +1,11 @@
 // The one stream of what changes. Where it is cut off it is opened again, with the number of the last change that came.
+import { ask } from "/assets/asked.js";
 
 const silentFor = 25000; // the server says every ten seconds that it lives
 const waits = [1000, 2000, 4000, 8000, 15000];
 
-// follow calls on.message(message, whole) for what comes, and on.state(text, since) where the stream is cut off or back.
+// follow calls on.message(message, whole) for what comes, on.cut(since, why) where the stream is cut off, and on.back()
+// where it is not any more. An EventSource does not say why it fails, so the server is asked; "": it does not answer.
 export function follow(on) {
   let source, last = "", heard = Date.now(), cutSince = null, tries = 0, timer = 0;
 
@@ -37,8 +39,9 @@ export function follow(on) {
     source.close();
     clearTimeout(timer);
     const wait = waits[Math.min(tries++, waits.length - 1)];
-    on.cut(new Date(cutSince));
+    on.cut(new Date(cutSince), "");
     timer = setTimeout(open, wait);
+    ask("/facts").then((facts) => facts.full, (e) => e.message).then((why) => why && cutSince !== null && on.cut(new Date(cutSince), why));
   }
 
   setInterval(() => {

@@ -66,7 +66,7 @@ export function nodesPage(cluster, look) {
     first = from;
     last = until;
     const focused = body.contains(document.activeElement) ? document.activeElement.hash : null;
-    const now = Date.parse(cluster.at);
+    const now = cluster.now();
     fill(body, spacer(from), list.slice(from, until).map((n, i) => el("tr", { "aria-rowindex": from + i + 2 },
       columns.map((c, j) => (j === 0 ? el("th", { scope: "row", class: kind(c) }, c.cell(n, now)) : el("td", { class: kind(c) }, c.cell(n, now)))))),
       spacer(list.length - until), !list.length && el("tr", {}, el("td", { colspan: columns.length }, "No node is found.")));

@@ -283,6 +283,70 @@ test("two thousand nodes are a map and a table of a screen's rows", async () => 
   await page.close();
 });
 
+test("what is unfolded and has the focus stays so while the cluster changes", async () => {
+  const s = await example("--nodes", "5");
+  const page = await look(s, "#/node/ip-10-0-0-7.eu-west-1.compute.internal");
+  const link = page.locator(".facts a", { hasText: "NodePool/" });
+  await page.click("main summary");
+  await link.focus();
+  await page.evaluate(() => getSelection().selectAllChildren(document.querySelector(".uses td + td")));
+  const chosen = await page.evaluate(() => getSelection().toString());
+  assert.match(chosen, /requested/);
+  await s.say("become 3 draining");
+  await has(page, ".status", "draining");
+  await has(page, "#live", "ip-10-0-0-7");
+  assert.equal(await page.evaluate(() => document.querySelector("main details").open), true, "the labels were folded");
+  assert.equal(await page.evaluate(() => getSelection().toString()), chosen, "the selection is lost");
+  assert.match(await page.evaluate(() => document.activeElement.hash), /^#\/pool\/NodePool/, "the focus is lost");
+  assert.equal(await page.locator(".explained[aria-live]").count(), 0, "ages are read aloud");
+  await page.close();
+});
+
+test("the link that skips to the content stays on its page", async () => {
+  const page = await look(await example("--nodes", "3"), "#/nodes");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  assert.equal(await page.evaluate(() => document.body.dataset.page + location.hash), "nodes#/nodes");
+  await page.close();
+});
+
+test("the page of a pod that no list names says no more than its card", async () => {
+  const s = await example("--nodes", "3");
+  await s.say("wait web");
+  const page = await look(s, "#/pod/shop/web-1-1"); // lists name the first pod alone
+  await has(page, ".explained .state", "waits for a node: there is no place");
+  assert.equal(await page.getByText("There is no pod").count(), 0);
+  await page.close();
+});
+
+test("who is not let in any more is sent to sign in, or gets to know why", async () => {
+  const s = await example("--nodes", "3", "--reviewed");
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  page.setDefaultTimeout(60000);
+  await page.goto(s.url + "/#/nodes");
+  await page.fill("#token", "of-admin");
+  await page.keyboard.press("Enter");
+  await has(page, "nav a[aria-current=page]", "Nodes"); // the page that was asked for
+  await s.say("refuse bind user admin to a ClusterRole");
+  await s.say("cut");
+  await s.say("back");
+  await has(page, "#cut", "bind user admin to a ClusterRole");
+  await s.say("accept");
+  await page.locator("#cut").waitFor({ state: "hidden" });
+  await page.keyboard.press("c");
+  await has(page, "p[role=status]", "As of");
+  await s.say("refuse a reason of its own");
+  await page.click("text=Compute it again");
+  await has(page, "p[role=status]", "a reason of its own");
+  await s.say("refuse");
+  await page.click("text=Compute it again");
+  await page.waitForURL(/signin/);
+  await context.close();
+});
+
 test("a token is needed once", async () => {
   const s = await example("--nodes", "3", "--token", "secret");
   const context = await browser.newContext();

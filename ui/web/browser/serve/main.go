@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/daemok/daemok/core/cost"
@@ -28,23 +29,29 @@ func main() {
 	nodes := flag.Int("nodes", 40, "nodes of the cluster")
 	pods := flag.Int("pods", 12, "pods of each node")
 	token := flag.String("token", "", "token that the pages need")
+	reviewed := flag.Bool("reviewed", false, "whether the pages need a token of Kubernetes: any, until the command refuse")
 	flag.Parse()
-	if err := run(*nodes, *pods, *token); err != nil {
+	if err := run(*nodes, *pods, *token, *reviewed); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(nodes, pods int, token string) error {
+func run(nodes, pods int, token string, reviewed bool) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	cluster := example.New(time.Now(), nodes, pods)
-	server := web.New(web.Options{
+	p := place{address: "127.0.0.1:0"}
+	o := web.Options{
 		Source: cluster, Record: said{cluster}, Title: "example", Token: token,
 		Planner: planner{cluster}, Meter: meter{cluster},
-	})
+	}
+	if reviewed {
+		o.Tokens = &p.tokens
+	}
+	server := web.New(o)
 	go server.Run(ctx)
-	p := place{handler: server.Handler(), address: "127.0.0.1:0"}
+	p.handler = server.Handler()
 	if err := p.open(); err != nil {
 		return err
 	}
@@ -101,11 +108,22 @@ func (m meter) Pods(context.Context, string) (map[cost.PodID]cost.Used, string, 
 	return out, "", nil
 }
 
+// tokens are all good, until they are refused.
+type tokens struct{ why atomic.Pointer[error] }
+
+func (t *tokens) Review(context.Context, string) error {
+	if why := t.why.Load(); why != nil {
+		return *why
+	}
+	return nil
+}
+
 // place is where the pages are served, while they are.
 type place struct {
 	handler http.Handler
 	address string
 	server  *http.Server
+	tokens  tokens
 }
 
 func (p *place) open() error {
@@ -147,6 +165,14 @@ func (p *place) obey(c *example.Cluster, line string) error {
 		}
 		_, name, _ := strings.Cut(rest, " ")
 		c.Rename(now, node, strings.ReplaceAll(name, `\n`, "\n"), name)
+	case "refuse": // refuse, for what has no valid token; refuse why
+		why := web.ErrUnknown
+		if rest != "" {
+			why = fmt.Errorf("%w: %s", web.ErrForbidden, rest)
+		}
+		p.tokens.why.Store(&why)
+	case "accept":
+		p.tokens.why.Store(nil)
 	case "cut":
 		return p.server.Close()
 	case "back":
