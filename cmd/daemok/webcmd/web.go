@@ -4,11 +4,9 @@ package webcmd
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -109,7 +107,7 @@ func serve(ctx context.Context, to net.Listener, o web.Options, out io.Writer) e
 	var follows sync.WaitGroup
 	follows.Go(func() { s.Run(ctx) })
 	defer follows.Wait()
-	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	h := s.HTTP()
 	follows.Go(func() {
 		<-ctx.Done()
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endFor)
@@ -117,10 +115,7 @@ func serve(ctx context.Context, to net.Listener, o web.Options, out io.Writer) e
 		_ = h.Shutdown(end) // what has not ended by then ends with the process
 	})
 	fmt.Fprintf(out, "http://%s/?token=%s\n\nOpen this address in a browser. It is served until you press Ctrl-C.\n", to.Addr(), o.Token)
-	if err := h.Serve(to); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve the pages: %w", err)
-	}
-	return nil
+	return web.Serve(h, to)
 }
 
 // planner makes plans when a page asks for one.
