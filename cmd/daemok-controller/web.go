@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/core/cluster"
@@ -58,6 +58,13 @@ func (p *parts) addWeb(made *madePlans) error {
 	}
 	meter := usage.Meter{Live: p.manager.GetAPIReader(), Who: "the controller"}
 	source := &webSource{parts: p, changed: make(chan struct{}, 1), meter: meter}
+	config := rest.CopyConfig(p.manager.GetConfig())
+	config.Timeout = contactEvery
+	version := versionOf(config)
+	source.server.ask = func(ctx context.Context) error {
+		_, err := version(ctx)
+		return err
+	}
 	o := web.Options{
 		Source: source, Record: recorded{p.record}, Title: p.options.clusterName,
 		Planner: made, Latest: true, Meter: meter,
@@ -86,16 +93,14 @@ func serveWeb(ctx context.Context, to net.Listener, s *web.Server, source *webSo
 	defer follows.Wait()
 	follows.Go(func() { source.run(ctx) })
 	follows.Go(func() { source.measure(ctx) })
+	follows.Go(func() { source.server.keep(ctx, time.Now) })
 	follows.Go(func() { s.Run(ctx) })
-	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	h := s.HTTP()
 	follows.Go(func() {
 		<-ctx.Done()
 		_ = h.Close() // what is read here can be read again
 	})
-	if err := h.Serve(to); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve the pages: %w", err)
-	}
-	return nil
+	return web.Serve(h, to)
 }
 
 // webSource makes views of what the controller knows.
@@ -105,7 +110,8 @@ type webSource struct {
 	meter    usage.Meter
 	current  atomic.Pointer[view.Cluster]
 	input    atomic.Pointer[view.Input] // of the current view
-	used     atomic.Pointer[map[string]quantity.Resources]
+	used     atomic.Pointer[measured]
+	server   contact
 	changed  chan struct{}
 
 	bounded time.Time // when the bound was computed, which takes longer than all the rest
@@ -146,8 +152,63 @@ func (s *webSource) run(ctx context.Context) {
 	}
 }
 
-// usedEvery is how often metrics-server is asked, which knows something new as often.
-const usedEvery = 15 * time.Second
+// contactEvery is how often the API server is asked whether it answers, and for how long it may take.
+const contactEvery = 5 * time.Second
+
+// contact is whether the API server answers: watches that are cut off say nothing.
+type contact struct {
+	ask    func(context.Context) error
+	silent atomic.Pointer[string] // nil: it answers
+}
+
+// keep asks until ctx ends.
+func (c *contact) keep(ctx context.Context, now func() time.Time) {
+	for pause.For(ctx, contactEvery) == nil {
+		c.again(ctx, now)
+	}
+}
+
+func (c *contact) again(ctx context.Context, now func() time.Time) {
+	switch err := c.ask(ctx); {
+	case err == nil:
+		c.silent.Store(nil)
+	case c.silent.Load() == nil:
+		text := fmt.Sprintf("The API server has not answered this pod since %s, and what is shown is of then: %v.",
+			now().UTC().Format("15:04:05 UTC"), err)
+		c.silent.Store(&text)
+	}
+}
+
+// troubles are why what is shown may not be so.
+func (c *contact) troubles(doubt string) (out []string) {
+	if why := c.silent.Load(); why != nil {
+		out = append(out, *why)
+	}
+	if doubt != "" {
+		out = append(out, "Ages may be wrong, and no node is disrupted: "+doubt+".")
+	}
+	return out
+}
+
+// How often metrics-server is asked, which knows something new as often, and for how long that is shown.
+const (
+	usedEvery = 15 * time.Second
+	usedFor   = time.Minute
+)
+
+// measured is what nodes use, by their names, and when metrics-server said so.
+type measured struct {
+	used map[string]quantity.Resources
+	at   time.Time
+}
+
+// of is what is shown of it at a moment.
+func (m *measured) of(now time.Time) map[string]quantity.Resources {
+	if m == nil || now.Sub(m.at) > usedFor {
+		return nil
+	}
+	return m.used
+}
 
 // measure asks what nodes use while a browser follows, until ctx ends. Where metrics-server is missing, or the right to
 // list what it has, nothing is shown of that.
@@ -157,9 +218,10 @@ func (s *webSource) measure(ctx context.Context) {
 			continue
 		}
 		used, _, err := s.meter.Nodes(ctx)
-		if err == nil {
-			s.used.Store(&used)
+		if err != nil {
+			used = nil
 		}
+		s.used.Store(&measured{used, time.Now()})
 	}
 }
 
@@ -168,9 +230,7 @@ func (s *webSource) view() view.Cluster {
 	now := s.clusterState.Snapshot()
 	in := view.Input{Snapshot: now, Offers: true, Prices: aws.ListPrices{}, Deadlines: s.deadlines(now)}
 	in.Statements, _ = s.record.Statements(time.Time{})
-	if used := s.used.Load(); used != nil {
-		in.Usage = *used
-	}
+	in.Usage, in.Troubles = s.used.Load().of(time.Now()), s.server.troubles(s.clock.Doubt())
 	if now.Now.Sub(s.bounded) >= boundEvery {
 		s.bounded, s.bound = now.Now, floor.Cluster(now)
 	}

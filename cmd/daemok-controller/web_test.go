@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/ui/view"
 )
 
@@ -30,6 +33,44 @@ func TestPodsOfTheControllerSayWhetherTheyLead(t *testing.T) {
 		if len(got.Problems) > 0 {
 			t.Errorf("%s has problems: %v", name, got.Problems)
 		}
+	}
+}
+
+// Caches go on having what was so when the API server answered last: the pages say since when.
+func TestThePagesSayThatTheAPIServerDoesNotAnswer(t *testing.T) {
+	var answers error
+	c := contact{ask: func(context.Context) error { return answers }}
+	at := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
+	refused := errors.New("connect: connection refused")
+	for _, step := range []struct {
+		answers error
+		doubt   string
+		want    string
+	}{
+		{nil, "", ""},
+		{refused, "", "has not answered this pod since 09:00:10 UTC, and what is shown is of then: connect: connection refused."},
+		{refused, "", "since 09:00:10 UTC"},
+		{nil, "", ""},
+		{nil, "the clock is behind", "Ages may be wrong, and no node is disrupted: the clock is behind."},
+	} {
+		at, answers = at.Add(contactEvery), step.answers
+		c.again(t.Context(), func() time.Time { return at })
+		if got := strings.Join(c.troubles(step.doubt), " "); !strings.Contains(got, step.want) || step.want == "" && got != "" {
+			t.Errorf("at %v: got %q, want %q", at, got, step.want)
+		}
+	}
+}
+
+func TestUsageIsShownForAMinute(t *testing.T) {
+	at := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
+	m := &measured{map[string]quantity.Resources{"a": {CPU: 1}}, at}
+	for after, want := range map[time.Duration]int{0: 1, usedFor: 1, usedFor + 1: 0} {
+		if got := m.of(at.Add(after)); len(got) != want {
+			t.Errorf("after %v: got %v", after, got)
+		}
+	}
+	if got := (*measured)(nil).of(at); got != nil {
+		t.Errorf("before the first: got %v", got)
 	}
 }
 
