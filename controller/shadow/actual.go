@@ -14,8 +14,9 @@ type actual struct {
 
 // seenNode is a node of the actual cluster.
 type seenNode struct {
-	pods int  // that would come again elsewhere, before it was drained
-	gone bool // it went when the process began: it does not count
+	instance string
+	pods     int  // that would come again elsewhere, before it was drained
+	gone     bool // it went when the process began: it does not count
 }
 
 // watch counts nodes that came and went, the pods that left with the latter, and how long pods waited. A node counts
@@ -26,6 +27,11 @@ func (w *World) watch(s *cluster.Snapshot) {
 		a.nodes, a.waiting = map[string]*seenNode{}, map[string]time.Time{}
 	}
 	launched, terminated, evicted := 0, 0, 0
+	lost := func(is *seenNode) {
+		if !is.gone {
+			terminated, evicted = terminated+1, evicted+is.pods
+		}
+	}
 	there := map[string]bool{}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -34,8 +40,12 @@ func (w *World) watch(s *cluster.Snapshot) {
 		}
 		there[n.Name] = true
 		is := a.nodes[n.Name]
+		if is != nil && is.instance != n.InstanceID { // the name of one that has gone has come again
+			lost(is)
+			is = nil
+		}
 		if is == nil {
-			is = &seenNode{gone: first && n.Deleting}
+			is = &seenNode{instance: n.InstanceID, gone: first && n.Deleting}
 			a.nodes[n.Name] = is
 			if !first {
 				launched++
@@ -49,9 +59,7 @@ func (w *World) watch(s *cluster.Snapshot) {
 		if there[name] {
 			continue
 		}
-		if !is.gone {
-			terminated, evicted = terminated+1, evicted+is.pods
-		}
+		lost(is)
 		delete(a.nodes, name)
 	}
 	w.Book.Happened(launched, terminated, evicted)

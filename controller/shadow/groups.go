@@ -33,7 +33,7 @@ type selector interface {
 type Groups struct {
 	Nodes selector // which nodes
 
-	first map[string]time.Time // since when each is seen: its age for consolidateAfter
+	first map[string]time.Time // since when each is seen that is there, by instance: its age for consolidateAfter
 }
 
 // adopt shows each selected node as one of the pool that suits it best: whose labels and taints it has, and whose
@@ -44,9 +44,8 @@ func (g *Groups) adopt(s *cluster.Snapshot) *cluster.Snapshot {
 	if g == nil || g.Nodes == nil || len(s.Pools) == 0 {
 		return s
 	}
-	if g.first == nil {
-		g.first = map[string]time.Time{}
-	}
+	before := g.first
+	g.first = map[string]time.Time{}
 	out := *s
 	out.Nodes = slices.Clone(s.Nodes)
 	for i := range out.Nodes {
@@ -54,8 +53,9 @@ func (g *Groups) adopt(s *cluster.Snapshot) *cluster.Snapshot {
 		if n.Claim != "" || !g.Nodes.Matches(labels.Set(n.Labels.Map())) {
 			continue
 		}
-		if g.first[n.Name].IsZero() {
-			g.first[n.Name] = s.Now
+		g.first[instanceOf(n)] = s.Now
+		if at, seen := before[instanceOf(n)]; seen {
+			g.first[instanceOf(n)] = at
 		}
 		n.Deleting = n.Deleting || slices.ContainsFunc(n.Taints, func(t constraint.Taint) bool { return t.Key == taintGoing })
 		n.Taints = without(n.Taints, func(key string) bool { return key == taintGoing || key == taintCandidate })
@@ -71,6 +71,9 @@ func (g *Groups) adopt(s *cluster.Snapshot) *cluster.Snapshot {
 	}
 	return &out
 }
+
+// instanceOf names the instance of a node: names of nodes come again.
+func instanceOf(n *cluster.Node) string { return cmp.Or(n.InstanceID, n.Name) }
 
 func better(a, b *cluster.Pool) bool {
 	byLabels, byWeight := cmp.Compare(len(b.Labels), len(a.Labels)), cmp.Compare(b.Weight, a.Weight)
@@ -122,7 +125,7 @@ func suits(p *cluster.Pool, n *cluster.Node) bool {
 func (g *Groups) join(n *cluster.Node, p *cluster.Pool) {
 	all, _ := known(p, n)
 	n.Claim, n.Pool, n.Labels = n.Name, p.ID, all
-	n.QuietSince, n.ChangedAt = g.first[n.Name], g.first[n.Name]
+	n.QuietSince, n.ChangedAt = g.first[instanceOf(n)], g.first[instanceOf(n)]
 	name, _ := n.Labels.Get(cluster.LabelInstanceType)
 	instanceType := p.Catalogue.InstanceType(name)
 	if o := instanceType.Offering(n.Labels.Map()); o != nil && o.Priced {

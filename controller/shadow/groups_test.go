@@ -3,6 +3,7 @@ package shadow
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -190,5 +191,25 @@ func TestANodeThatGoesElsewhereStaysOpenInShadowMode(t *testing.T) {
 	w, _ := grouped()
 	if n := w.Project(parsed(t, pool("default")+dead(cordon))).Nodes[0]; n.Ready || len(n.Taints) != 1 {
 		t.Errorf("ready: %t, taints %v; want the state of a node that is there", n.Ready, n.Taints)
+	}
+}
+
+// A node that has gone is forgotten: one that comes by its name later is new.
+func TestTheAgeOfANodeThatHasGoneIsForgotten(t *testing.T) {
+	groups := &Groups{Nodes: labels.Everything()}
+	at := func(passed time.Duration, text string) *cluster.Snapshot {
+		s := parsed(t, pool("default")+text)
+		s.Now = s.Now.Add(passed)
+		return groups.adopt(s)
+	}
+	instance := func(id string) string { return strings.Replace(groupNode(""), "node n1", "node n1 machine="+id, 1) }
+	at(0, instance("i-1"))
+	later := at(time.Hour, instance("i-2"))
+	if n := later.Nodes[0]; !n.QuietSince.Equal(later.Now) {
+		t.Errorf("a new instance of that name is quiet since %v, want %v", n.QuietSince, later.Now)
+	}
+	at(2*time.Hour, "")
+	if len(groups.first) != 0 {
+		t.Errorf("without nodes %v are kept", groups.first)
 	}
 }

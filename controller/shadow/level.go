@@ -33,7 +33,7 @@ func (w *World) levels(s *cluster.Snapshot) (actual, here comparison.Level) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		switch {
-		case isOurs(s, n):
+		case isOurs(s, n) || w.nodes[n.Name] != nil:
 			theirs.add(s, n, 0)
 			continue
 		case isStatic(s, n):

@@ -115,19 +115,23 @@ func (w *World) adopt(s *cluster.Snapshot) {
 
 // refresh shows nodes that exist in the actual cluster too as they are there: their labels, taints, conditions and
 // daemon pods. One that the other autoscaler removes stays as it was, and open to pods: Daemok decides about it by
-// itself.
+// itself. It gets another name where a new instance has its own, as names that come from IP addresses come again.
 func (w *World) refresh(s *cluster.Snapshot) {
 	there := map[string]*cluster.Node{}
 	for i := range s.Nodes {
 		there[s.Nodes[i].Name] = &s.Nodes[i]
 	}
+	taken := map[string]bool{}
 	for name, n := range w.nodes {
+		is := there[name]
+		if is != nil && is.InstanceID != n.InstanceID {
+			taken[name], is = true, nil
+		}
 		if !n.endsAt.IsZero() && !s.Now.Before(n.endsAt) {
 			delete(w.nodes, name)
 			continue
 		}
-		is := there[name]
-		if n.launched || is == nil || is.Deleting || !n.endsAt.IsZero() {
+		if n.launched || is == nil || !isOurs(s, is) || is.Deleting || !n.endsAt.IsZero() {
 			n.apart(s)
 			continue
 		}
@@ -136,6 +140,29 @@ func (w *World) refresh(s *cluster.Snapshot) {
 		n.Pods = slices.DeleteFunc(slices.Clone(is.Pods), func(p cluster.Pod) bool { return !p.Daemon && !p.Mirror })
 		if !quiet.IsZero() {
 			n.QuietSince, n.ChangedAt = quiet, changed // by the pods that it has here
+		}
+	}
+	for name := range taken {
+		w.rename(name)
+	}
+}
+
+// rename gives a node that is here alone the name of its instance.
+func (w *World) rename(name string) {
+	n := w.nodes[name]
+	if n == nil {
+		return
+	}
+	next := cmp.Or(n.InstanceID, "shadow-"+name)
+	delete(w.nodes, name)
+	w.nodes[next] = n
+	if n.Claim == n.Name {
+		n.Claim = next
+	}
+	n.Name, n.Labels = next, n.Labels.With(cluster.LabelHostname, next).With(translate.FieldName, next)
+	for uid, on := range w.at {
+		if on == name {
+			w.at[uid] = next
 		}
 	}
 }
@@ -160,7 +187,7 @@ func (w *World) shown(s *cluster.Snapshot) *cluster.Snapshot {
 		out.Nodes = append(out.Nodes, n.shown())
 	}
 	for i := range s.Nodes {
-		if n := s.Nodes[i]; !isOurs(s, &n) {
+		if n := s.Nodes[i]; !isOurs(s, &n) && w.nodes[n.Name] == nil {
 			n.Claim, n.Pool = "", cluster.PoolID{} // what is not scaled is not disrupted either
 			n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool { return !p.Daemon && !p.Mirror })
 			n.LaunchedFor = nil

@@ -2,6 +2,7 @@ package shadow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,5 +96,69 @@ func TestEvictionsOfAPlanAreCounted(t *testing.T) {
 	if h.Shadow.Evicted != 1 || h.Shadow.Terminated != 1 || h.Actual.Evicted != 0 || len(h.Latest) != 1 ||
 		h.Latest[0].Kind != comparison.Terminate {
 		t.Errorf("noted are %+v and %+v, by %+v", h.Shadow, h.Actual, h.Latest)
+	}
+}
+
+// Names of nodes come from IP addresses, and come again: a new instance of a name is not the one that shadow mode has
+// kept, which stays with its pods. The other autoscaler has terminated one node and launched another.
+func TestANodeOfANameThatComesAgainIsAnotherNode(t *testing.T) {
+	instance := func(id, text string) string {
+		return strings.Replace(text, "claim=n1-c", "claim="+id+" machine="+id, 1)
+	}
+	outside := "node n1 machine=i-2 ready initialized\n  allocatable cpu=1 memory=1Gi pods=10\n"
+	elsewhere := ofPool("other", 0, "") + "  pod default/n1-0 uid=n1-0 shape=web returns started=2026-11-20T05:00:00Z\n"
+	tests := map[string]struct {
+		again              string
+		launched           int
+		want               []string
+		actual, withDaemok int
+	}{
+		"of the NodePool":  {instance("i-2", ofPool("n1", 0, "")), 1, []string{"i-1", "other"}, 2, 2},
+		"of no NodePool":   {outside, 0, []string{"i-1", "n1", "other"}, 2, 3},
+		"of none, drained": {strings.Replace(outside, "ready", "ready deleting", 1), 0, []string{"i-1", "n1", "other"}, 2, 3},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w, noted := watching()
+			w.Project(parsed(t, pool("default")+ofPool("other", 0, "")+instance("i-1", ofPool("n1", 1, ""))))
+			var seen *cluster.Snapshot
+			for range 2 {
+				seen = w.Project(parsed(t, pool("default")+elsewhere+tt.again))
+			}
+			var names []string
+			for _, n := range seen.Nodes {
+				names = append(names, n.Name)
+			}
+			if !slices.Equal(names, tt.want) {
+				t.Fatalf("the nodes are %v, want %v", names, tt.want)
+			}
+			kept := seen.Nodes[0]
+			if host, _ := kept.Labels.Get(cluster.LabelHostname); kept.InstanceID != "i-1" || host != "i-1" ||
+				len(kept.Pods) != 1 || len(seen.Waiting) != 0 {
+				t.Errorf("the node that was kept is %s, host %s, with %d pods; want i-1 with its pod", kept.InstanceID, host,
+					len(kept.Pods))
+			}
+			if a := noted().Actual; a.Launched != tt.launched || a.Terminated != 1 || a.Evicted != 1 {
+				t.Errorf("launched %d, terminated %d, evicted %d; want %d, 1 and 1", a.Launched, a.Terminated, a.Evicted,
+					tt.launched)
+			}
+			if actual, here := w.levels(parsed(t, pool("default")+elsewhere+tt.again)); actual.Nodes != tt.actual ||
+				here.Nodes != tt.withDaemok {
+				t.Errorf("%d and %d nodes, want %d and %d", actual.Nodes, here.Nodes, tt.actual, tt.withDaemok)
+			}
+		})
+	}
+}
+
+// A node that is of no NodePool any more, such as that of a node group whose labels change, is there once.
+func TestANodeThatLeavesItsNodePoolIsThereOnce(t *testing.T) {
+	w, _ := watching()
+	w.Project(parsed(t, pool("default")+ofPool("a", 1, "")))
+	s := parsed(t, pool("default")+strings.Replace(ofPool("a", 1, ""), "claim=a-c pool=NodePool/default", "", 1))
+	if seen := w.Project(s); len(seen.Nodes) != 1 || len(seen.Nodes[0].Pods) != 1 {
+		t.Errorf("there are %d nodes, want one with its pod", len(seen.Nodes))
+	}
+	if actual, here := w.levels(s); actual.Nodes != 1 || here.Nodes != 1 {
+		t.Errorf("%d and %d nodes, want 1 on both sides", actual.Nodes, here.Nodes)
 	}
 }
