@@ -45,6 +45,9 @@ func (in *Input) summary() page.Block {
 	}
 	line = []text.Cell{text.Say(text.Plain, "Cost: %s -> %s, ", hourly(p.CostBefore), hourly(p.CostAfter)),
 		{Text: monthlyChange(p.CostAfter-p.CostBefore) + " a month", Tone: toneOf(p.CostAfter - p.CostBefore)}}
+	if n := len(in.Unpriced()); n > 0 {
+		line = append(line, text.Say(text.Warn, ", without %s of unknown price", brief.Counted(n, "new instance")))
+	}
 	b.Line(append(line, text.Of("."))...)
 	if gap, ok := p.Gap(); ok && len(p.Launches) > 0 {
 		b.Line(text.Say(text.Plain, "New instances cost %s.", mostAbove(gap)))
@@ -68,7 +71,8 @@ func (c Counts) places() string {
 	case c.Placed >= c.Pending:
 		return fmt.Sprintf("All %d pending pods get a place", c.Pending)
 	}
-	return fmt.Sprintf("%d of %s get a place", c.Placed, brief.Counted(c.Pending, "pending pod"))
+	return fmt.Sprintf("%d of %s %s a place", c.Placed, brief.Counted(c.Pending, "pending pod"),
+		agreed(c.Placed, "gets", "get"))
 }
 
 // applied is what manifests changed, and what drifts by them.
@@ -94,7 +98,14 @@ func (in *Input) applied() page.Block {
 		verb := map[bool]string{true: "loses its place", false: "lose their place"}[len(lost) == 1]
 		b.Below(text.Say(text.Bad, "  %s %s: %s", brief.Counted(len(lost), "pod"), verb, few(lost, podsNamed)))
 	}
+	unpriced, fewer := in.UnpricedMore(), len(in.Manifests.Without.Unpriced())-len(in.Unpriced())
 	switch {
+	case unpriced > 0:
+		b.Below(text.Of("  they change what the cluster costs by "+change(d)+"/h, "),
+			text.Say(text.Warn, "and by %s of unknown price", brief.Counted(unpriced, "new instance")))
+	case fewer > 0:
+		b.Below(text.Of("  they change what the cluster costs by "+change(d)+"/h, "),
+			text.Say(text.Plain, "without %s of unknown price that they save", brief.Counted(fewer, "new instance")))
 	case d == 0:
 		b.Below(text.Of("  they do not change what the cluster costs"))
 	case d < 0 && len(lost) > 0:

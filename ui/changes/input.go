@@ -53,14 +53,23 @@ type Counts struct {
 	Replaced, Replacements          int // nodes, and instances in their place
 	Moved                           int // pods that are evicted and need another place
 	Placed, Pending                 int // pending pods: with a place, and all that ask for a node of a pool
-	Unplaced                        int // of those: without a place, not only for now
+	Unplaced                        int // pods without a place, not only for now; of draining nodes too
 }
 
 // Counts counts what the plan does.
 func (s *Situation) Counts() Counts {
 	p := &s.Plan
 	c := Counts{Launched: len(p.Launches), Withdrawn: len(p.Withdrawals)}
-	c.Placed, c.Pending = len(p.Placements), len(s.Snapshot.Waiting)
+	pending := map[string]bool{} // others that get a place are on nodes that are being drained
+	for _, name := range podNames(s.Snapshot.Waiting) {
+		pending[name] = true
+	}
+	c.Pending = len(pending)
+	for i := range p.Placements {
+		if pending[podName(&p.Placements[i].Pod)] {
+			c.Placed++
+		}
+	}
 	for i := range p.Moves {
 		m := &p.Moves[i]
 		if len(m.Launches) == 0 {
@@ -76,12 +85,51 @@ func (s *Situation) Counts() Counts {
 	for i := range p.Unplaced {
 		switch u := &p.Unplaced[i]; {
 		case u.Declined():
-			c.Pending -= len(u.Pods)
+			for j := range u.Pods {
+				if pending[podName(&u.Pods[j])] {
+					c.Pending--
+				}
+			}
 		case !u.Early:
 			c.Unplaced += len(u.Pods)
 		}
 	}
 	return c
+}
+
+// Unpriced is what the plan launches whose price is not known: no cost includes it.
+func (s *Situation) Unpriced() []plan.Choice {
+	out := unpriced(s.Plan.Launches)
+	for i := range s.Plan.Moves {
+		out = append(out, unpriced(s.Plan.Moves[i].Launches)...)
+	}
+	return out
+}
+
+// UnpricedMore is how many instances of unknown price are launched that are not launched without the manifests, where
+// there are some.
+func (in *Input) UnpricedMore() (n int) {
+	without := map[string]int{}
+	if in.Manifests != nil {
+		for _, choice := range in.Manifests.Without.Unpriced() {
+			without[choice.String()]++
+		}
+	}
+	for _, choice := range in.Unpriced() {
+		if without[choice.String()]--; without[choice.String()] < 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func unpriced(list []plan.Launch) (out []plan.Choice) {
+	for i := range list {
+		if c := list[i].Choice; !c.Priced {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // WithoutPlace are the names of pods that the plan finds no place for, not only for now.

@@ -110,6 +110,7 @@ func (in *Input) launchNotes(b *page.Block, all []*plan.Launch) {
 type gone struct {
 	removal *plan.Removal
 	node    *cluster.Node
+	cost    quantity.MicroUSDPerHour // of the node, with all that is paid for it; 0: not known
 }
 
 func (in *Input) gone(m *plan.Move) (out []gone) {
@@ -118,6 +119,9 @@ func (in *Input) gone(m *plan.Move) (out []gone) {
 		g := gone{removal: r, node: &cluster.Node{Name: r.Node, Pool: r.Pool}}
 		if at := slices.IndexFunc(in.Snapshot.Nodes, func(n cluster.Node) bool { return n.Name == r.Node }); at >= 0 {
 			g.node = &in.Snapshot.Nodes[at]
+		}
+		if pool, has := in.Snapshot.Pool(r.Pool); has {
+			g.cost = pool.CostOf(g.node)
 		}
 		out = append(out, g)
 	}
@@ -154,10 +158,14 @@ func (in *Input) terminated() page.Block {
 		pods, cost := 0, quantity.MicroUSDPerHour(0)
 		for _, x := range g.items {
 			pods += len(x.removal.Pods)
-			cost -= x.node.Price
+			cost -= x.cost
+		}
+		sum := costs(cost)
+		if g.items[0].cost == 0 { // those that are alike have one price
+			sum = text.Of("unknown")
 		}
 		b.Table.Add(text.Say(text.Bad, "-%d", len(g.items)), text.Of(g.key.instanceType), text.Of(g.key.capacity),
-			text.Of(g.key.pool), text.Of(string(g.key.why)), number(pods), costs(cost),
+			text.Of(g.key.pool), text.Of(string(g.key.why)), number(pods), sum,
 			text.Of(few(nodeNames(g.items), nodesNamed)))
 	}
 	return b
@@ -173,6 +181,7 @@ func (in *Input) replaced() page.Block {
 		nodes []string
 		pods  int
 		saves quantity.MicroUSDPerHour
+		known bool // the prices of all its nodes and launches are
 	}
 	var all []exchange
 	for i := range in.Plan.Moves {
@@ -181,12 +190,13 @@ func (in *Input) replaced() page.Block {
 			continue
 		}
 		list := in.gone(m)
-		x := exchange{nodes: nodeNames(list), saves: m.Saves}
+		x := exchange{nodes: nodeNames(list), saves: m.Saves, known: len(unpriced(m.Launches)) == 0}
 		var from, to, why []string
 		for _, g := range list {
 			from = append(from, whatIs(likeNode(g.node)))
 			why = append(why, string(g.removal.Reason))
 			x.pods += len(g.removal.Pods)
+			x.known = x.known && g.cost > 0
 		}
 		for j := range m.Launches {
 			to = append(to, whatIs(likeLaunch(&m.Launches[j])))
@@ -197,14 +207,19 @@ func (in *Input) replaced() page.Block {
 	}
 	for _, g := range byCount(grouped(all, func(x exchange) key { return x.key })) {
 		var nodes []string
-		pods, cost := 0, quantity.MicroUSDPerHour(0)
+		pods, cost, known := 0, quantity.MicroUSDPerHour(0), true
 		for _, x := range g.items {
 			nodes = append(nodes, x.nodes...)
 			pods += x.pods
 			cost -= x.saves
+			known = known && x.known
+		}
+		sum := costs(cost)
+		if !known {
+			sum = text.Of("unknown")
 		}
 		b.Table.Add(text.Say(text.Warn, "~%d", len(nodes)), text.Of(g.key.from), text.Of(g.key.to), text.Of(g.key.pool),
-			text.Of(g.key.why), number(pods), costs(cost), text.Of(few(nodes, nodesNamed)))
+			text.Of(g.key.why), number(pods), sum, text.Of(few(nodes, nodesNamed)))
 	}
 	return b
 }

@@ -88,11 +88,13 @@ func (in *Input) order() page.Block {
 		step("launch %s%s", brief.Counted(c.Launched, "instance"), in.together())
 	}
 	if c.Replacements > 0 {
-		step("launch %s, and wait until they are initialised", brief.Counted(c.Replacements, "replacement"))
+		step("launch %s, and wait until %s initialised", brief.Counted(c.Replacements, "replacement"),
+			agreed(c.Replacements, "it is", "they are"))
 	}
 	if c.Replaced > 0 {
-		step("drain and terminate the %s that they replace, evicting within PodDisruptionBudgets",
-			brief.Counted(c.Replaced, "node"))
+		step("drain and terminate the %s that %s, evicting within PodDisruptionBudgets",
+			agreed(c.Replaced, "node", fmt.Sprintf("%d nodes", c.Replaced)),
+			agreed(c.Replacements, "it replaces", "they replace"))
 	}
 	if c.Terminated > 0 {
 		step("drain and terminate %s; launch nothing", brief.Counted(c.Terminated, "node"))
@@ -106,8 +108,8 @@ func (in *Input) order() page.Block {
 		for _, h := range g.items {
 			pods += len(h.Pods)
 		}
-		b.Line(text.Say(text.Plain, "  node %s is taken away, with %s that stay: %s",
-			g.key, brief.Counted(pods, "pod"), g.items[0].Why()))
+		b.Line(text.Say(text.Plain, "  node %s is taken away, with %s that %s: %s",
+			g.key, brief.Counted(pods, "pod"), agreed(pods, "stays", "stay"), g.items[0].Why()))
 	}
 	if e := in.Plan.Emptying; len(e) > 0 {
 		var names []string

@@ -74,3 +74,11 @@ func byCount[K comparable, T any](groups []group[K, T]) []group[K, T] {
 	slices.SortStableFunc(groups, func(a, b group[K, T]) int { return cmp.Compare(len(b.items), len(a.items)) })
 	return groups
 }
+
+// agreed is the word that agrees with a number.
+func agreed(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}

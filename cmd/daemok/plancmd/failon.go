@@ -184,6 +184,13 @@ func (c condition) holds(a *answer) (is string, holds bool) {
 	}
 	more := dollars(after - before)
 	is = fmt.Sprintf("$%.3f/h -> $%.3f/h", dollars(before), dollars(after))
+	unpriced := a.UnpricedMore()
+	if c.of == dollarsInAll {
+		unpriced = len(a.Unpriced())
+	}
+	if unpriced > 0 {
+		return is + fmt.Sprintf(", and the price of %s is not known", brief.Counted(unpriced, "new instance")), true
+	}
 	switch c.of {
 	case dollarsInAll:
 		return is, dollars(after) > c.limit

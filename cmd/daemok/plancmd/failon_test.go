@@ -1,6 +1,7 @@
 package plancmd
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -125,6 +126,40 @@ func TestAPlanFailsOnWhatManifestsCause(t *testing.T) {
 		switch {
 		case want == "" && err != nil, want != "" && (code(err) != FailedOn || !strings.Contains(err.Error(), want)):
 			t.Errorf("daemok plan %s ends with %v; want %q", words, err, want)
+		}
+	}
+}
+
+// No condition about cost is known not to hold where an instance is launched whose price is not known; an increase is
+// not because of manifests where the same is launched without them.
+func TestUnknownPricesFailConditionsAboutCost(t *testing.T) {
+	text, err := os.ReadFile("testdata/change/situation.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpriced := filepath.Join(t.TempDir(), "unpriced.txt")
+	text = bytes.ReplaceAll(text, []byte("on-demand 0.096"), []byte("on-demand unpriced"))
+	if err := os.WriteFile(unpriced, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const more, web = "-f testdata/change/two.yaml ", "-f testdata/change/web.yaml --delete "
+	for words, want := range map[string]string{
+		"--fail-on cost>+$9/h":             ", and the price of 2 new instances is not known",
+		"--fail-on cost>+10%":              ", and the price of 2 new instances is not known",
+		"--fail-on cost>$900/month":        ", and the price of 2 new instances is not known",
+		"--fail-on launched>2":             "",
+		more + "--fail-on cost>+10%":       ", and the price of 1 new instance is not known",
+		more + "--fail-on cost>$900/month": ", and the price of 3 new instances is not known",
+		web + "--fail-on cost>+10%":        "",
+	} {
+		out, err := run(t, append([]string{"plan", "--snapshot", unpriced}, strings.Fields(words)...)...)
+		switch {
+		case want == "" && err != nil, want != "" && (code(err) != FailedOn || !strings.Contains(err.Error(), want)):
+			t.Errorf("daemok plan %s ends with %v; want %q", words, err, want)
+		case !strings.Contains(out, " of unknown"),
+			strings.Contains(words, web) && !strings.Contains(out, "without 1 new instance of unknown"),
+			strings.Contains(words, more) && !strings.Contains(out, "by $0.000/h, and by 1 new instance"):
+			t.Errorf("the plan does not say that its cost is without an instance:\n%s", out)
 		}
 	}
 }
