@@ -89,7 +89,8 @@ func (w *World) launch(s *cluster.Snapshot, list []plan.Launch, spotMore quantit
 		n.Node = cluster.Node{
 			Name: name, Claim: name, Pool: l.Pool, InstanceID: name, Labels: labels.With(cluster.LabelHostname,
 				name).With(translate.FieldName, name),
-			Taints: pool.Taints, Allocatable: allocatable, Capacity: capacity, Attachable: instanceType.Attachable, Price: l.Choice.Price,
+			Taints: pool.Taints, Allocatable: allocatable, Capacity: capacity, Attachable: instanceType.Attachable,
+			Price:     l.Choice.Price,
 			CreatedAt: s.Now, QuietSince: n.readyAt, ChangedAt: n.readyAt, Ready: true, Initialized: true,
 		}
 		if l.Choice.Option == cluster.Spot {
@@ -118,6 +119,11 @@ func (w *World) Move(_ context.Context, s *cluster.Snapshot, p plan.Plan, _ appl
 
 func (w *World) move(s *cluster.Snapshot, m *plan.Move) {
 	names := w.launch(s, m.Launches, 0)
+	for i := range m.Launches {
+		if n := w.nodes[names[m.Launches[i].Name]]; n != nil {
+			n.beside = spotMore(s, &m.Launches[i])
+		}
+	}
 	paidFor := drainFor
 	for _, name := range names {
 		paidFor = max(paidFor, w.nodes[name].readyAt.Sub(s.Now)+drainFor)
@@ -149,7 +155,7 @@ func (w *World) move(s *cluster.Snapshot, m *plan.Move) {
 func launches(now time.Time, list []plan.Launch) (out []comparison.Decision) {
 	for i := range list {
 		l := &list[i]
-		what := fmt.Sprintf("%s of %s", offering(l.Choice), l.Pool)
+		what := fmt.Sprintf("%s of %s", choiceOf(l.Choice), l.Pool)
 		at := slices.IndexFunc(out, func(d comparison.Decision) bool { return d.What == what })
 		if at < 0 {
 			at = len(out)
@@ -161,7 +167,7 @@ func launches(now time.Time, list []plan.Launch) (out []comparison.Decision) {
 	for i := range out {
 		pods := 0
 		for j := range list {
-			if l := &list[j]; out[i].What == fmt.Sprintf("%s of %s", offering(l.Choice), l.Pool) {
+			if l := &list[j]; out[i].What == fmt.Sprintf("%s of %s", choiceOf(l.Choice), l.Pool) {
 				pods += len(l.Pods)
 			}
 		}
@@ -171,7 +177,7 @@ func launches(now time.Time, list []plan.Launch) (out []comparison.Decision) {
 	return out
 }
 
-func offering(c plan.Choice) string { return fmt.Sprintf("%s %s in %s", c.Kind, c.Option, c.Zone) }
+func choiceOf(c plan.Choice) string { return fmt.Sprintf("%s %s in %s", c.Kind, c.Option, c.Zone) }
 
 // moved describes nodes that go.
 func moved(now time.Time, m *plan.Move, gone []plan.Removal, pods int) comparison.Decision {
@@ -180,7 +186,7 @@ func moved(now time.Time, m *plan.Move, gone []plan.Removal, pods int) compariso
 	d.What, d.Why = nodesOf(gone), fmt.Sprintf("%s: %s", gone[0].Reason, gone[0].Note)
 	if len(m.Launches) > 0 {
 		d.Kind = comparison.Replace
-		d.What += " by " + offering(m.Launches[0].Choice)
+		d.What += " by " + choiceOf(m.Launches[0].Choice)
 		if more := len(m.Launches) - 1; more > 0 {
 			d.What += fmt.Sprintf(" and %d more", more)
 		}
