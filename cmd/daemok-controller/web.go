@@ -76,7 +76,7 @@ func (p *parts) addWeb(made *madePlans) error {
 		if err != nil {
 			return fmt.Errorf("review tokens of the pages: %w", err)
 		}
-		o.Tokens = &review.Reviewer{Tokens: asks.AuthenticationV1().TokenReviews(), Access: asks.AuthorizationV1().SubjectAccessReviews(), Now: time.Now}
+		o.Tokens = review.New(asks.AuthenticationV1().TokenReviews(), asks.AuthorizationV1().SubjectAccessReviews(), time.Now)
 	}
 	s := web.New(o)
 	source.browsers = s.Browsers

@@ -2,8 +2,11 @@ package review
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -55,7 +58,7 @@ func TestTokensAreOfUsersWhoMaySeeThePages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
 			api := server(&asked, c.forbidden)
-			r := &Reviewer{Tokens: api.AuthenticationV1().TokenReviews(), Access: api.AuthorizationV1().SubjectAccessReviews(), Now: time.Now}
+			r := New(api.AuthenticationV1().TokenReviews(), api.AuthorizationV1().SubjectAccessReviews(), time.Now)
 			err := r.Review(t.Context(), c.token)
 			if c.is != nil && !errors.Is(err, c.is) || c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 				t.Errorf("got %v, want %q", err, c.says)
@@ -67,7 +70,7 @@ func TestTokensAreOfUsersWhoMaySeeThePages(t *testing.T) {
 func TestATokenIsReviewedAgainWithinAMinute(t *testing.T) {
 	asked, now := 0, time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
 	api := server(&asked, "")
-	r := &Reviewer{Tokens: api.AuthenticationV1().TokenReviews(), Access: api.AuthorizationV1().SubjectAccessReviews(), Now: func() time.Time { return now }}
+	r := New(api.AuthenticationV1().TokenReviews(), api.AuthorizationV1().SubjectAccessReviews(), func() time.Time { return now })
 	for _, step := range []struct {
 		later time.Duration
 		token string
@@ -79,4 +82,68 @@ func TestATokenIsReviewedAgainWithinAMinute(t *testing.T) {
 			t.Errorf("%s after %v: asked %d times, want %d", step.token, step.later, asked, step.want)
 		}
 	}
+}
+
+// A browser without a good token cannot have the API server asked without end, nor keep those out who are signed in.
+func TestRandomTokensAreReviewedAtALimitedPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		api := server(&asked, "")
+		r := New(api.AuthenticationV1().TokenReviews(), api.AuthorizationV1().SubjectAccessReviews(), time.Now)
+		if err := r.Review(t.Context(), "admin"); err != nil {
+			t.Fatal(err)
+		}
+		many := 0
+		for i := range 3 * keptMost {
+			if errors.Is(r.Review(t.Context(), fmt.Sprint("random-", i)), ErrMany) {
+				many++
+			}
+		}
+		if asked != atOnce || many != 3*keptMost-atOnce+1 {
+			t.Errorf("asked %d times, and %d tokens were to wait: want %d of %d asked", asked, many, atOnce, 3*keptMost+1)
+		}
+		time.Sleep(allowedFor - time.Second)
+		if err := r.Review(t.Context(), "admin"); err != nil || asked != atOnce {
+			t.Errorf("who is signed in: got %v after %d reviews, want the answer that is known", err, asked)
+		}
+		for i := range atOnce {
+			_ = r.Review(t.Context(), fmt.Sprint("more-", i))
+		}
+		time.Sleep(2 * time.Second)
+		for i := range atOnce {
+			_ = r.Review(t.Context(), fmt.Sprint("still-more-", i))
+		}
+		if err := r.Review(t.Context(), "admin"); err != nil {
+			t.Errorf("who is signed in, once the answer is too old: %v", err)
+		}
+		time.Sleep(time.Second)
+		if err := r.Review(t.Context(), "guest"); !errors.Is(err, web.ErrForbidden) {
+			t.Errorf("who signs in a second later: got %v", err)
+		}
+	})
+}
+
+func TestAPageThatAsksForMuchAtOnceHasItsTokenReviewedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, answer := 0, make(chan struct{})
+		api := server(&asked, "")
+		api.PrependReactor("create", "tokenreviews", func(testing2.Action) (bool, runtime.Object, error) {
+			<-answer
+			return false, nil, nil
+		})
+		r := New(api.AuthenticationV1().TokenReviews(), api.AuthorizationV1().SubjectAccessReviews(), time.Now)
+		var done sync.WaitGroup
+		for range 6 {
+			done.Go(func() {
+				if err := r.Review(t.Context(), "admin"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(answer)
+		if done.Wait(); asked != 1 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
 }
