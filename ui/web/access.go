@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -21,6 +22,12 @@ var (
 // cookie holds the token after the first request. A browser sends it to other ports of the same host as well, so it is
 // worth nothing beyond these pages where it is not of Kubernetes.
 const cookie = "daemok-web"
+
+// hostCookie is its name where it came over TLS: browsers take one of that name from this host alone, for TLS alone.
+const hostCookie = "__Host-" + cookie
+
+// tokenMost is how long a token may be, in bytes, for browsers to keep it in a cookie: they silently drop longer ones.
+const tokenMost = 4000
 
 // headers go with every answer: nothing from another host, nothing inside other pages, no guesses of types.
 var headers = map[string]string{
@@ -88,7 +95,7 @@ func (s *Server) withToken(w http.ResponseWriter, r *http.Request, next http.Han
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	if c, err := r.Cookie(cookie); err != nil || !same(c.Value, s.Token) {
+	if !same(kept(r), s.Token) {
 		deny(w, r, http.StatusForbidden, "Open the whole address that `daemok web` printed, with its token: other users of this host are not to see the cluster.")
 		return
 	}
@@ -97,10 +104,23 @@ func (s *Server) withToken(w http.ResponseWriter, r *http.Request, next http.Han
 
 // keep has the browser send the token from now on.
 func keep(w http.ResponseWriter, r *http.Request, token string) {
+	name, secure := cookie, r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
+	if secure {
+		name = hostCookie
+	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookie, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+		Name: name, Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: secure,
 	})
+}
+
+// kept is the token that the browser keeps; empty: it has none.
+func kept(r *http.Request) string {
+	for _, name := range []string{hostCookie, cookie} {
+		if c, err := r.Cookie(name); err == nil {
+			return c.Value
+		}
+	}
+	return ""
 }
 
 // same compares secrets in a time that says nothing about them.
@@ -124,6 +144,9 @@ func (s *Server) reviewed(w http.ResponseWriter, r *http.Request, next http.Hand
 		err = s.Tokens.Review(r.Context(), token)
 	}
 	switch {
+	case err == nil && r.URL.Path == "/session" && len(token) > tokenMost:
+		deny(w, r, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("The token has %d bytes, and browsers keep %d at most: use one that "+
+			"`kubectl create token` makes, or have a proxy send it with each request, as Authorization: Bearer.", len(token), tokenMost))
 	case err == nil && r.URL.Path == "/session":
 		keep(w, r, token)
 		w.WriteHeader(http.StatusNoContent)
@@ -146,10 +169,7 @@ func bearer(r *http.Request) string {
 	if token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); given {
 		return token
 	}
-	if c, err := r.Cookie(cookie); err == nil {
-		return c.Value
-	}
-	return ""
+	return kept(r)
 }
 
 // reviewFor is how long the review of a stream's token may take.

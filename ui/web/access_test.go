@@ -118,7 +118,7 @@ type tokens struct{ asked []string }
 func (k *tokens) Review(_ context.Context, token string) error {
 	k.asked = append(k.asked, token)
 	switch token {
-	case "of-admin":
+	case "of-admin", long:
 		return nil
 	case "of-guest":
 		return fmt.Errorf("%w: user guest may not get the path /daemok/web", ErrForbidden)
@@ -127,6 +127,9 @@ func (k *tokens) Review(_ context.Context, token string) error {
 	}
 	return ErrUnknown
 }
+
+// long is a good token that no cookie holds.
+var long = strings.Repeat("x", tokenMost+1)
 
 func TestTokensOfKubernetesAreReviewed(t *testing.T) {
 	bearer := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
@@ -145,6 +148,9 @@ func TestTokensOfKubernetesAreReviewed(t *testing.T) {
 		"a user without the right":      {"/facts", bearer("of-guest"), 403, "guest may not get the path /daemok/web"},
 		"a controller without rights":   {"/facts", bearer("of-broken"), 503, "rbac-web.yaml"},
 		"a session begins":              {"/session", bearer("of-admin"), 204, ""},
+		"a cookie over TLS":             {"/facts", http.Header{"Cookie": {"__Host-" + cookie + "=of-admin"}}, 200, ""},
+		"a token that is too long":      {"/session", bearer(long), 431, "The token has 4001 bytes"},
+		"a long token of a proxy":       {"/facts", bearer(long), 200, ""},
 		"a session is not begun by all": {"/session", bearer("of-guest"), 403, ""},
 	} {
 		r := ask(t, Options{Tokens: &tokens{}}, http.MethodGet, "https://daemok.example"+c.path, c.header)
@@ -153,7 +159,7 @@ func TestTokensOfKubernetesAreReviewed(t *testing.T) {
 		}
 	}
 	r := ask(t, Options{Tokens: &tokens{}}, http.MethodGet, "https://daemok.example/session", bearer("of-admin"))
-	if set := r.Header.Get("Set-Cookie"); !strings.Contains(set, "HttpOnly") ||
+	if set := r.Header.Get("Set-Cookie"); !strings.HasPrefix(set, "__Host-daemok-web=of-admin; Path=/;") || !strings.Contains(set, "HttpOnly") ||
 		!strings.Contains(set, "SameSite=Strict") || !strings.Contains(set, "Secure") {
 		t.Errorf("Set-Cookie: %q", set)
 	}
