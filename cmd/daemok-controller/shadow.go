@@ -179,7 +179,11 @@ func (o options) saver(book *comparison.Book, config *rest.Config, log *slog.Log
 		return out, nil
 	}
 	own := types.NamespacedName{Namespace: ownNamespace(), Name: api.ConfigMapShadow}
-	config.Wrap(fence.OneConfigMap(own))
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the API server, %s: %w", config.Host, err)
+	}
+	config.Wrap(fence.OneConfigMap(own, server.Path))
 	config.ContentType = "application/json" // by which the transport knows what is created
 	c, err := client.New(config, client.Options{})
 	if err != nil {

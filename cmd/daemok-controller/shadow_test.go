@@ -1,17 +1,27 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/kube/api/validate"
+	"github.com/daemok/daemok/observe/comparison"
 )
 
 // account answers what a class selects, or refuses to.
@@ -126,5 +136,47 @@ func TestShadowModePlansWithPoolsOfAConfigMap(t *testing.T) {
 		&controller.GivenClasses{Kind: class.NodeClasses("", validate.ClassOptions{}), Cloud: account{}})
 	if err != nil || len(pools) != 1 || pools[0].ID.Name != "web" {
 		t.Errorf("%d pools, %v; want NodePool web", len(pools), err)
+	}
+}
+
+// Behind a proxy the URL of the API server has a path: the history of shadow mode is kept there too.
+func TestTheHistoryIsKeptBehindAProxy(t *testing.T) {
+	var kept atomic.Bool
+	server := httptest.NewServer(http.StripPrefix("/k8s/clusters/c-1",
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			answer := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+			switch {
+			case r.Method == http.MethodPost:
+				kept.Store(true)
+				answer = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"daemok-shadow"}}`
+			case r.URL.Path == "/api":
+				answer = `{"kind":"APIVersions","versions":["v1"]}`
+			case r.URL.Path == "/apis":
+				answer = `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`
+			case r.URL.Path == "/api/v1":
+				answer = `{"kind":"APIResourceList","groupVersion":"v1","resources":[
+					{"name":"configmaps","kind":"ConfigMap","namespaced":true,"verbs":["get"]}]}`
+			default:
+				w.WriteHeader(http.StatusNotFound)
+			}
+			if _, err := io.WriteString(w, answer); err != nil {
+				t.Error(err)
+			}
+		})))
+	t.Cleanup(server.Close)
+	var log bytes.Buffer
+	saver, err := options{}.saver(&comparison.Book{}, &rest.Config{Host: server.URL + "/k8s/clusters/c-1"},
+		slog.New(slog.NewTextHandler(&log, nil)), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := saver.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := saver.Run(ended); err != nil || !kept.Load() {
+		t.Errorf("the history is kept: %t, %v\n%s", kept.Load(), err, &log)
 	}
 }

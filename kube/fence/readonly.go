@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -25,9 +26,9 @@ func ReadOnly(inner http.RoundTripper) http.RoundTripper {
 }
 
 // OneConfigMap refuses what ReadOnly refuses, but for writes of the one ConfigMap of that name. Its client must
-// send JSON.
-func OneConfigMap(own types.NamespacedName) func(http.RoundTripper) http.RoundTripper {
-	list := "/api/v1/namespaces/" + own.Namespace + "/configmaps"
+// send JSON. Base is the path of the API server's URL: empty, or such as /k8s/clusters/c-1 behind a proxy.
+func OneConfigMap(own types.NamespacedName, base string) func(http.RoundTripper) http.RoundTripper {
+	list := strings.TrimSuffix(base, "/") + "/api/v1/namespaces/" + own.Namespace + "/configmaps"
 	return func(inner http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			switch {
