@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/internal/story"
+	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
@@ -75,7 +76,11 @@ func report(t *testing.T, files []txtar.File) string {
 // carriedOut is what manifests come to that are applied, or deleted.
 func carriedOut(objects []Object, w World, deleted bool) (Outcome, *cluster.Snapshot, error) {
 	if deleted {
-		after, outcome, err := Delete(objects, w.Snapshot())
+		live := w.ClusterState
+		if w.Saved != nil {
+			live = nil
+		}
+		after, outcome, err := Delete(objects, w.Snapshot(), live)
 		return outcome, after, err
 	}
 	outcome, err := Apply(objects, w)
@@ -129,6 +134,8 @@ func show(t *testing.T, k *snapshot.ClusterState, object runtime.Object) {
 	switch o := object.(type) {
 	case *karpv1.NodePool:
 		k.PoolSeen(translate.FromNodePool(o))
+	case *v1alpha1.DisruptionPolicy:
+		k.PoliciesAre([]v1alpha1.DisruptionPolicy{*o})
 	case client.Object:
 		k.Listed(o)
 	default:

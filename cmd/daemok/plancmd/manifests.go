@@ -27,7 +27,7 @@ func (g given) add(ctx context.Context, found inspect.Situation, policy decide.P
 	}
 	without := changes.Situation{Snapshot: found.Snapshot, Plan: planOf(found.Snapshot, policy)}
 	if g.deletes {
-		s, outcome, err := manifest.Delete(g.objects, found.Snapshot)
+		s, outcome, err := manifest.Delete(g.objects, found.Snapshot, found.World.ClusterState)
 		return s, &changes.Manifests{Changes: outcome.Changes, Notes: append(g.notes, outcome.Notes...), Without: without}, err
 	}
 	if found.World.ClusterState == nil {
