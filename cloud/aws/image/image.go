@@ -36,6 +36,10 @@ type Finder struct {
 // Images published for a later version are left out: a kubelet may not be
 // newer than the API server. It is a *nodeclass.MissingError when there are none.
 func (f Finder) Find(ctx context.Context, spec nodeclass.Spec, kubernetes string) ([]nodeclass.Image, error) {
+	if len(spec.Images) == 0 { // an API server refuses that; a file may say it
+		return nil, &nodeclass.MissingError{Reason: nodeclass.AMINotFound, Letter: nodeclass.NoAMIMatches,
+			Text: "spec.amiSelectorTerms selects nothing: name an alias such as al2023@latest, or images"}
+	}
 	var all []nodeclass.Image
 	for _, term := range spec.Images {
 		if term.Alias == "" {

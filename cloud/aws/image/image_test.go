@@ -185,6 +185,15 @@ func TestAliasesThatCannotBe(t *testing.T) {
 	}
 }
 
+func TestAClassWithoutImageTermsSelectsNothing(t *testing.T) {
+	_, err := finder(&account{}, at(start)).Find(t.Context(), nodeclass.Spec{}, "1.36")
+	missing, ok := errors.AsType[*nodeclass.MissingError](err)
+	if want := "spec.amiSelectorTerms selects nothing: name an alias such as al2023@latest, or images"; !ok ||
+		missing.Reason != nodeclass.AMINotFound || missing.Text != want {
+		t.Errorf("without terms: %v, want AMINotFound that says %q", err, want)
+	}
+}
+
 func TestTheNewestThatIsNotDeprecatedServesEachArchitecture(t *testing.T) {
 	a := &account{parameters: map[string]string{"/mine": "ami-old-arm"}, images: []types.Image{
 		ami("ami-newest", "mine", types.ArchitectureValuesX8664, 1, true),
