@@ -95,7 +95,9 @@ func (r *report) assumptions() []string {
 			fmt.Sprintf("The controller started %d times. Each time the shadow cluster began again as the actual one was, which lessens what is saved and adds evictions.", r.Starts))
 	}
 	out = append(out,
-		"Every instance that Daemok would have launched could be had. Pods are those of the actual cluster: one that the other autoscaler evicted counts as a new one.")
+		"Every instance that Daemok would have launched could be had, within what capacity reservations have left, "+
+			"and spot interruptions took nothing from it. "+
+			"Pods are those of the actual cluster: one that the other autoscaler evicted counts as a new one.")
 	out = append(out, nodes(r.NodesOutside, "1 node belongs to no NodePool: it is the same on both sides.",
 		"%d nodes belong to no NodePool: they are the same on both sides.")...)
 	out = append(out, nodes(r.NodesStatic, "1 node belongs to a NodePool with replicas: it is the same on both sides.",
