@@ -42,9 +42,11 @@ const causes = "likely causes: its node role is not mapped (EKS access entry of 
 // takes longer than instances usually take to boot.
 func missing(c *karpv1.NodeClaim, now time.Time) string {
 	if boots(c, now) < lateAfter {
-		return fmt.Sprintf("no node has joined the cluster for instance %s yet, which takes a minute or two; after %v it is replaced", c.Status.ProviderID, registerFor)
+		return fmt.Sprintf("no node has joined the cluster for instance %s yet; %v after its launch it is replaced",
+			c.Status.ProviderID, registerFor)
 	}
-	return fmt.Sprintf("no node has joined the cluster for instance %s in %v; after %v it is replaced. If its image does not always take as long, %s",
+	return fmt.Sprintf("no node has joined the cluster for instance %s in %v; %v after its launch it is replaced. "+
+		"If its image does not always take as long, %s",
 		c.Status.ProviderID, lateAfter, registerFor, causes)
 }
 

@@ -29,8 +29,10 @@ func TestHealthOutlivesARestart(t *testing.T) {
 			condition.Set(p, karpv1.NodePoolRegistrationHealthy, tt.status, "Before", "", start)
 			p.Generation = tt.generation
 			got, _ := reconcile(t, p, ready, nil)
-			if c := condition.Get(got, karpv1.NodePoolRegistrationHealthy); c.Status != tt.want {
-				t.Errorf("after the restart the condition is %s, want %s", c.Status, tt.want)
+			c := condition.Get(got, karpv1.NodePoolRegistrationHealthy)
+			if c.Status != tt.want || c.Message == "" && c.Status == metav1.ConditionUnknown {
+				t.Errorf("after the restart the condition is %s: %q, want %s, and words where it is unknown",
+					c.Status, c.Message, tt.want)
 			}
 		})
 	}

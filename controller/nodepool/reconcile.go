@@ -227,7 +227,8 @@ func (r *Reconciler) health(o Object, class ClassState) {
 		condition.SetFalse(o, karpv1.NodePoolRegistrationHealthy, karpv1.ReasonRegistrationFailed,
 			"at least two of the last four instances did not join the cluster; check the node role's mapping, the security groups and the user data", r.Now())
 	default:
-		condition.SetUnknown(o, karpv1.NodePoolRegistrationHealthy, "", "", r.Now())
+		condition.SetUnknown(o, karpv1.NodePoolRegistrationHealthy, "",
+			"no instance has joined the cluster, or failed to, since the pool or its class last changed", r.Now())
 	}
 }
 

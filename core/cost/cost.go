@@ -2,8 +2,8 @@
 //
 // It promises that every millionth of a dollar is counted exactly once: what pods, DaemonSets and idle parts of a
 // node cost adds up to its price, and the rows of any grouping to the total. A node whose price is not known is
-// named and never counted as free. Capacity that is reserved counts at the price on demand, by which AWS bills it, as far
-// as nodes use it. It measures nothing: a pod costs what it requests, whether it uses that or not.
+// named and never counted as free. Capacity that is reserved counts at the price on demand, by which AWS bills it,
+// as far as nodes use it. It measures nothing: a pod costs what it requests, whether it uses that or not.
 package cost
 
 import (
@@ -22,7 +22,7 @@ func Of(p *cluster.Pod) PodID { return PodID{p.Namespace, p.Name} }
 // Input is what costs are computed from.
 type Input struct {
 	Snapshot *cluster.Snapshot
-	Listed   map[string]quantity.MicroUSDPerHour // prices of nodes and claims by name, where the snapshot has none to count
+	Listed   map[string]quantity.MicroUSDPerHour // prices by node or claim, where the snapshot has none to count
 }
 
 // Allocation is what the nodes of one snapshot cost, and what for. It points into the snapshot and is not written.
@@ -113,8 +113,8 @@ func priceOf(n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
 	return pool.CostOf(n)
 }
 
-// Reserved reports whether a node or instance with these labels is in a capacity reservation. Plans count it as if it cost
-// almost nothing, since it is paid for whether it runs or not; what a cluster costs does not.
+// Reserved reports whether a node or instance with these labels is in a capacity reservation. Plans count it as if
+// it cost almost nothing, since it is paid for whether it runs or not; what a cluster costs does not.
 func Reserved(l constraint.Labels) bool {
 	option, _ := l.Get(cluster.LabelCapacityType)
 	return option == string(cluster.Reserved)

@@ -8,13 +8,13 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Cluster is what the pods of pools' nodes, and those that instances are being launched for, can cost at least in dollars
-// an hour, were instances of pools launched again wherever that is cheaper than what there is; what is unavailable or not
-// ready at the moment counts as if it could be launched. It is never more than these nodes and instances cost. It is 0
-// where it is not known: pools offer nothing, or may have reserved capacity, or what has no known price. Pods that wait
-// for anything else cost nothing yet, nor do those of nodes whose pool or price is not known. Pods that need no place
-// elsewhere, such as those of DaemonSets, count with what their instances need for them. Cost: linear in pods, and about
-// a tenth of a second for 800 instance types.
+// Cluster is what the pods of pools' nodes, and those that instances are being launched for, can cost at least in
+// dollars an hour, were instances of pools launched again wherever that is cheaper than what there is; what is
+// unavailable or not ready at the moment counts as if it could be launched. It is never more than these nodes and
+// instances cost. It is 0 where it is not known: pools offer nothing, or may have reserved capacity, or what has no
+// known price. Pods that wait for anything else cost nothing yet, nor do those of nodes whose pool or price is not
+// known. Pods that need no place elsewhere, such as those of DaemonSets, count with what their instances need for
+// them. Cost: linear in pods, and about a tenth of a second for 800 instance types.
 func Cluster(s *cluster.Snapshot) float64 {
 	var pools []cluster.Pool
 	for i := range s.Pools {
@@ -53,8 +53,8 @@ func reserved(n cluster.Node) bool {
 	return n.Pool != (cluster.PoolID{}) && option == string(cluster.Reserved)
 }
 
-// held are the nodes of pools, and the instances that are being launched, as ways to have what their pods request. A node
-// may hold what no instance would that is launched now, such as one that has drifted.
+// held are the nodes of pools, and the instances that are being launched, as ways to have what their pods request. A
+// node may hold what no instance would that is launched now, such as one that has drifted.
 func held(s *cluster.Snapshot) (out []Column) {
 	add := func(cost quantity.MicroUSDPerHour, pods []cluster.Pod, counts func(*cluster.Pod) bool) {
 		x := Column{Price: float64(cost)}

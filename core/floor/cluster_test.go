@@ -13,8 +13,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// The bound of a cluster counts pods that would come again, on nodes of pools and those that instances are launched for,
-// and all that is paid for each instance.
+// The bound of a cluster counts pods that would come again, on nodes of pools and those that instances are launched
+// for, and all that is paid for each instance.
 func TestTheBoundOfAClusterIsThatOfItsPods(t *testing.T) {
 	id := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	has := quantity.Resources{CPU: 4000, Memory: 8 << 30, Pods: 50}.With("nvidia.com/gpu", 1)
@@ -52,8 +52,8 @@ func TestTheBoundOfAClusterIsThatOfItsPods(t *testing.T) {
 	}
 }
 
-// What is unavailable for a while counts as if it could be launched, and a node as what it holds for its price. Reserved
-// capacity is paid for already, and an unknown price may be any: then there is no bound.
+// What is unavailable for a while counts as if it could be launched, and a node as what it holds for its price.
+// Reserved capacity is paid for already, and an unknown price may be any: then there is no bound.
 func TestTheBoundIsNotKnownWherePricesAreNot(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*cluster.Snapshot, *cluster.Offering)
@@ -106,8 +106,8 @@ func instanceType(name string, cores quantity.MilliCPU, price quantity.MicroUSDP
 			{Zone: "a", Option: cluster.OnDemand, Price: price, Priced: true, Available: true}}}
 }
 
-// Whatever is unavailable, not ready, deleted or changed since nodes were launched: no bound is above what the nodes and
-// instances of pools cost.
+// Whatever is unavailable, not ready, deleted or changed since nodes were launched: no bound is above what the nodes
+// and instances of pools cost.
 func TestNoBoundIsAboveWhatThereIs(t *testing.T) {
 	known := 0
 	for seed := range uint64(300) {

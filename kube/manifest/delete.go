@@ -23,12 +23,13 @@ import (
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Delete is the snapshot as it will be once objects are deleted and their controllers have done what they do: pods of
-// workloads are gone, and nodes of pools have drifted, since these are being deleted. Nodes that pods leave keep the
-// time since when they are quiet, so that what they come to in the end is planned. Objects that the snapshot does not
-// have, and classes without their pools, which stay until their NodeClaims are gone, are errors. A note names kinds that
-// a plan depends on and whose deletion changes nothing here. live is what the snapshot is of: what DisruptionPolicies ask
-// for is taken away there. It is nil where the snapshot was saved, which does not say what it has from which of them.
+// Delete is the snapshot as it will be once objects are deleted and their controllers have done what they do: pods
+// of workloads are gone, and nodes of pools have drifted, since these are being deleted. Nodes that pods leave keep
+// the time since when they are quiet, so that what they come to in the end is planned. Objects that the snapshot
+// does not have, and classes without their pools, which stay until their NodeClaims are gone, are errors. A note
+// names kinds that a plan depends on and whose deletion changes nothing here. live is what the snapshot is of: what
+// DisruptionPolicies ask for is taken away there. It is nil where the snapshot was saved, which does not say what it
+// has from which of them.
 func Delete(objects []Object, s *cluster.Snapshot, live *snapshot.ClusterState) (*cluster.Snapshot, Outcome, error) {
 	d := deletion{objects: objects, beside: map[string]int{}, stays: map[string]int{}}
 	d.s = cloned(d.withoutPolicies(s, live))
