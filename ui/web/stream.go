@@ -39,7 +39,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		packed, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level exists
 		out.to, out.packed = packed, packed
 	}
-	_ = out.rc.SetReadDeadline(time.Time{}) // that of a request would end the stream
 	revision, known := s.feed.revisionOf(cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("since")))
 	out.write([]byte("retry: 2000\n\n"))
 	beat := time.NewTicker(beatEvery)
