@@ -296,15 +296,14 @@ func (w webOptions) listener(made *madePlans) func(*cluster.Snapshot, plan.Plan)
 // madePlans are the newest plan of this process, and the newest that did anything.
 type madePlans struct {
 	newest atomic.Pointer[changes.Situation]
-	acted  atomic.Pointer[page.Page]
+	acted  atomic.Pointer[changes.Situation]
 }
 
 func (m *madePlans) take(s *cluster.Snapshot, p plan.Plan) {
 	now := &changes.Situation{Snapshot: s, Plan: p}
 	m.newest.Store(now)
 	if !now.Counts().Nothing() {
-		laid := changes.Page(changes.Input{Situation: *now})
-		m.acted.Store(&laid)
+		m.acted.Store(now)
 	}
 }
 
@@ -317,10 +316,11 @@ func (m *madePlans) Plan(context.Context) (page.Page, error) {
 	}
 	out := changes.Page(changes.Input{Situation: *now})
 	if acted := m.acted.Load(); acted != nil && now.Counts().Nothing() {
+		laid := changes.Page(changes.Input{Situation: *acted})
 		before := page.Block{Heading: "The plan before, which is carried out", Tone: text.Strong}
-		before.Line(text.Of(acted.Note))
+		before.Line(text.Of(laid.Note))
 		out.Add(before)
-		out.Add(acted.Blocks...)
+		out.Add(laid.Blocks...)
 	}
 	return out, nil
 }

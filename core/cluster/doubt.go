@@ -26,24 +26,7 @@ func (s *Snapshot) WithoutDoubt() (out *Snapshot, any bool) {
 // withoutDoubt returns the catalogue itself where nothing of it is doubtful.
 func (c *Catalogue) withoutDoubt() *Catalogue {
 	doubtful := func(o Offering) bool { return o.Available && o.Doubtful }
-	out := &Catalogue{Revision: c.Revision, Disk: c.Disk}
-	for k := range c.InstanceTypes {
-		if !slices.ContainsFunc(c.InstanceTypes[k].Offerings, doubtful) {
-			continue
-		}
-		if out.InstanceTypes == nil {
-			out.InstanceTypes = slices.Clone(c.InstanceTypes)
-		}
-		offerings := slices.Clone(c.InstanceTypes[k].Offerings)
-		for i := range offerings {
-			if o := &offerings[i]; doubtful(*o) {
-				o.Available, o.Why = false, "insufficient capacity lately, for it or others of its family: it is retried"
-			}
-		}
-		out.InstanceTypes[k].Offerings = offerings
-	}
-	if out.InstanceTypes == nil {
-		return c
-	}
-	return out
+	return c.with(doubtful, func(o *Offering) {
+		o.Available, o.Why = false, "insufficient capacity lately, for it or others of its family: it is retried"
+	})
 }

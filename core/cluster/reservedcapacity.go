@@ -110,3 +110,50 @@ func (o *Offering) reservedCapacityNames() []string {
 	}
 	return out
 }
+
+// WithMore is the catalogue with so many more left by the names of reserved capacities, fewer where the number is
+// negative; the same one where none of it changes.
+func (c *Catalogue) WithMore(more map[string]int64) *Catalogue {
+	changed := func(o Offering) bool {
+		return slices.ContainsFunc(o.ReservedCapacities, func(r ReservedCapacity) bool { return more[r.Name] != 0 })
+	}
+	return c.with(changed, func(o *Offering) { o.leave(more) })
+}
+
+// leave has an offering with so many more left. One that is unavailable for no other reason than that none is left of
+// its capacity reservation becomes available; others stay unavailable.
+func (o *Offering) leave(more map[string]int64) {
+	usedUp := o.Option == Reserved && o.Why == "" && o.LeftOf(o.Reservation()) == 0
+	o.ReservedCapacities = slices.Clone(o.ReservedCapacities)
+	left := true
+	for i := range o.ReservedCapacities {
+		r := &o.ReservedCapacities[i]
+		r.Left = max(0, r.Left+more[r.Name])
+		left = left && r.Left > 0
+	}
+	o.Available = left && (o.Available || usedUp)
+}
+
+// with is the catalogue with some offerings changed; the same one where there are none.
+func (c *Catalogue) with(changed func(Offering) bool, change func(*Offering)) *Catalogue {
+	out := &Catalogue{Revision: c.Revision, Disk: c.Disk}
+	for k := range c.InstanceTypes {
+		if !slices.ContainsFunc(c.InstanceTypes[k].Offerings, changed) {
+			continue
+		}
+		if out.InstanceTypes == nil {
+			out.InstanceTypes = slices.Clone(c.InstanceTypes)
+		}
+		offerings := slices.Clone(c.InstanceTypes[k].Offerings)
+		for i := range offerings {
+			if changed(offerings[i]) {
+				change(&offerings[i])
+			}
+		}
+		out.InstanceTypes[k].Offerings = offerings
+	}
+	if out.InstanceTypes == nil {
+		return c
+	}
+	return out
+}
