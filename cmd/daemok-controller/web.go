@@ -87,10 +87,12 @@ func (p *parts) addWeb(made *madePlans) error {
 	return p.manager.Add(always(func(ctx context.Context) error { return serveWeb(ctx, to, s, source) }))
 }
 
-// serveWeb serves until ctx ends.
+// serveWeb serves until ctx ends, or until nothing more can be accepted, which is an error.
 func serveWeb(ctx context.Context, to net.Listener, s *web.Server, source *webSource) error {
 	var follows sync.WaitGroup
 	defer follows.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end() // before the wait: what follows ends with what is served
 	follows.Go(func() { source.run(ctx) })
 	follows.Go(func() { source.measure(ctx) })
 	follows.Go(func() { source.server.keep(ctx, time.Now) })

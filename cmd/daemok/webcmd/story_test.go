@@ -16,6 +16,7 @@ import (
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/ui/page"
 	"github.com/daemok/daemok/ui/view"
+	"github.com/daemok/daemok/ui/web"
 	"github.com/daemok/daemok/ui/web/browser/example"
 )
 
@@ -64,6 +65,19 @@ func TestTheAddressThatIsPrintedOpensThePages(t *testing.T) {
 	}
 	interrupt()
 	if err := <-ended; err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// A listener that fails is reported, though nothing has interrupted the command.
+func TestItEndsWhereNothingCanBeAcceptedAnyMore(t *testing.T) {
+	to, err := open("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.Close()
+	o := web.Options{Source: example.New(time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC), 3, 3)}
+	if err := serve(t.Context(), to, o, io.Discard); err == nil || !strings.Contains(err.Error(), "serve the pages") {
 		t.Errorf("it ended with %v", err)
 	}
 }

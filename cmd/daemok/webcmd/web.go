@@ -101,12 +101,14 @@ func open(address string) (net.Listener, error) {
 // endFor is how long requests may take to end once the command is interrupted.
 const endFor = 2 * time.Second
 
-// serve serves the pages until ctx ends.
+// serve serves the pages until ctx ends, or until nothing more can be accepted, which is an error.
 func serve(ctx context.Context, to net.Listener, o web.Options, out io.Writer) error {
 	s := web.New(o)
 	var follows sync.WaitGroup
-	follows.Go(func() { s.Run(ctx) })
 	defer follows.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end() // before the wait: what follows ends with what is served
+	follows.Go(func() { s.Run(ctx) })
 	h := s.HTTP()
 	follows.Go(func() {
 		<-ctx.Done()
