@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -278,7 +279,7 @@ func keeps(p *cluster.Pod) string {
 
 // status is where the node is, why, and until when at the latest.
 func (k *known) status(n *cluster.Node) (status Status, reason string, until time.Time) {
-	goes := k.went[n.Name]
+	goes := cmp.Or(k.went[instanceOf{n.Name, n.Claim}], k.went[instanceOf{node: n.Name}])
 	until = k.Deadlines[n.Claim]
 	if !n.EndsAt.IsZero() && (until.IsZero() || n.EndsAt.Before(until)) {
 		until = n.EndsAt

@@ -70,8 +70,11 @@ func Of(in Input) Cluster {
 type known struct {
 	*Input
 	said map[subject]*record.Statement
-	went map[string]string // why nodes were disrupted, by their names
+	went map[instanceOf]string // why nodes were disrupted
 }
+
+// instanceOf names a node of a NodeClaim: names that come from IP addresses come again.
+type instanceOf struct{ node, claim string }
 
 // subject is what a statement that holds is about.
 type subject struct {
@@ -80,14 +83,14 @@ type subject struct {
 }
 
 func newKnown(in *Input) *known {
-	k := &known{Input: in, said: map[subject]*record.Statement{}, went: map[string]string{}}
+	k := &known{Input: in, said: map[subject]*record.Statement{}, went: map[instanceOf]string{}}
 	for i := range in.Statements {
 		s := &in.Statements[i]
 		if s.Until.IsZero() && s.Topic != "" {
 			k.said[subject{s.About, s.Topic}] = s
 		}
 		if s.Disrupted() {
-			k.went[s.About.Name] = because(s)
+			k.went[instanceOf{s.About.Name, s.Claim}] = because(s)
 		}
 	}
 	return k
