@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/kube-openapi/pkg/validation/validate"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	sigsyaml "sigs.k8s.io/yaml"
 
@@ -68,7 +67,7 @@ func (o Object) id() string {
 
 // Read reads every document of the sources, in their order, those of Terraform after the others; a
 // list stands for its items. Objects without a namespace that need one are put into the given one.
-// What an API server would refuse for its schema is an error. Notes say what of Terraform is left
+// What an API server would refuse for the schema of a kind, or for its rules in CEL, is an error. Notes say what of Terraform is left
 // out, and what was taken for granted.
 func Read(sources []Source, namespace string) (objects []Object, notes []string, err error) {
 	r, err := newReader(namespace)
@@ -161,7 +160,7 @@ type reader struct {
 	namespace string
 	namesOnly bool
 	decoder   runtime.Decoder
-	schemas   map[string]*validate.SchemaValidator // by kind, of Daemok's own kinds
+	own       definitions // of Daemok's own kinds
 	out       []Object
 	at        map[string]string // where a kind and name stands
 }
@@ -173,12 +172,12 @@ func newReader(namespace string) (*reader, error) {
 			return nil, fmt.Errorf("register kinds: %w", err)
 		}
 	}
-	schemas, err := readSchemas()
+	own, err := readDefinitions()
 	if err != nil {
 		return nil, err
 	}
 	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
-	return &reader{namespace: namespace, decoder: decoder, schemas: schemas, at: map[string]string{}}, nil
+	return &reader{namespace: namespace, decoder: decoder, own: own, at: map[string]string{}}, nil
 }
 
 func (r *reader) source(s Source) error {
@@ -275,10 +274,10 @@ func (r *reader) object(data []byte) (client.Object, error) {
 	if !ok {
 		return nil, errors.New("this kind stands for no object: give its items")
 	}
-	if schema := r.schemas[object.GetObjectKind().GroupVersionKind().String()]; schema != nil && !r.namesOnly {
-		return object, conforms(schema, data)
+	if r.namesOnly {
+		return object, nil
 	}
-	return object, nil
+	return object, r.own.allow(object.GetObjectKind().GroupVersionKind(), data)
 }
 
 // nameOf is a manifest without all that does not name its object.

@@ -1,64 +1,67 @@
 package manifest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
-	"k8s.io/kube-openapi/pkg/validation/strfmt"
-	"k8s.io/kube-openapi/pkg/validation/validate"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/daemok/daemok/kube/api/admit"
 	"github.com/daemok/daemok/kube/api/crds"
 )
 
-// readSchemas are the schemas of Daemok's own kinds, which an API server would
-// hold objects to.
-func readSchemas() (map[string]*validate.SchemaValidator, error) {
-	definitions, err := crds.All()
+// definitions are what an API server holds objects of Daemok's own kinds to: their schemas, and the rules of these in CEL.
+type definitions struct {
+	all   map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition
+	gates map[schema.GroupKind]*admit.Gate // of kinds of which there was an object: rules take a while to compile
+}
+
+func readDefinitions() (definitions, error) {
+	list, err := crds.All()
 	if err != nil {
-		return nil, err
+		return definitions{}, err
 	}
-	out := map[string]*validate.SchemaValidator{}
-	for _, d := range definitions {
-		for i := range d.Spec.Versions {
-			v := &d.Spec.Versions[i]
-			one, err := readSchema(v.Schema)
-			if err != nil {
-				return nil, fmt.Errorf("schema of %s %s: %w", d.Name, v.Name, err)
-			}
-			kind := schema.GroupVersionKind{Group: d.Spec.Group, Version: v.Name, Kind: d.Spec.Names.Kind}
-			out[kind.String()] = validate.NewSchemaValidator(one, nil, "", strfmt.Default)
+	d := definitions{map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition{}, map[schema.GroupKind]*admit.Gate{}}
+	for _, one := range list {
+		d.all[schema.GroupKind{Group: one.Spec.Group, Kind: one.Spec.Names.Kind}] = one
+	}
+	return d, nil
+}
+
+// allow finds what of a manifest an API server would refuse. Rules that compare an object with the one that it replaces
+// are left out. Manifests of kinds that are not Daemok's own are allowed.
+func (d definitions) allow(kind schema.GroupVersionKind, data []byte) error {
+	definition := d.all[kind.GroupKind()]
+	if definition == nil {
+		return nil
+	}
+	gate := d.gates[kind.GroupKind()]
+	if gate == nil {
+		var err error
+		if gate, err = admit.New([]*apiextensionsv1.CustomResourceDefinition{definition}); err != nil {
+			return fmt.Errorf("read its schema: %w", err)
 		}
+		d.gates[kind.GroupKind()] = gate
 	}
-	return out, nil
-}
-
-func readSchema(from *apiextensionsv1.CustomResourceValidation) (*spec.Schema, error) {
-	data, err := json.Marshal(from.OpenAPIV3Schema)
-	if err != nil {
-		return nil, err
+	if !gate.Knows(kind) {
+		return nil
 	}
-	out := &spec.Schema{}
-	return out, json.Unmarshal(data, out)
-}
-
-// conforms finds what of a manifest breaks its schema.
-func conforms(to *validate.SchemaValidator, data []byte) error {
-	var object any
+	var object map[string]any
 	if err := json.Unmarshal(data, &object); err != nil {
 		return err
 	}
-	found := to.Validate(object)
-	if found == nil || len(found.Errors) == 0 {
-		return nil
+	_, err := gate.Create(object)
+	var several utilerrors.Aggregate
+	if !errors.As(err, &several) {
+		return err
 	}
 	var words []string
-	for _, err := range found.Errors {
-		words = append(words, strings.TrimPrefix(err.Error(), "."))
+	for _, one := range several.Errors() {
+		words = append(words, one.Error())
 	}
 	return errors.New(strings.Join(words, "; "))
 }
