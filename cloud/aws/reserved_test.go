@@ -3,6 +3,7 @@ package aws
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -293,6 +294,15 @@ func TestACapacityBlockIsLaunchedAsOne(t *testing.T) {
 	a.recheck(t)
 	if !a.class.Resolved.Reservations[0].Expiring || a.reservedOffering(t, id).Available {
 		t.Error("39 minutes before its end the block is neither expiring nor closed")
+	}
+	// Its instance has not gone, so that none is left: what counts as gone elsewhere, as in shadow mode, opens it to none.
+	o := a.reservedOffering(t, id)
+	if want := "capacity block " + id + " expires: "; o.LeftOf(id) != 0 || !strings.HasPrefix(o.Why, want) {
+		t.Errorf("%d are left, and it is closed because of %q; want 0 and %q", o.LeftOf(id), o.Why, want)
+	}
+	catalogue := &cluster.Catalogue{InstanceTypes: []cluster.InstanceType{{Offerings: []cluster.Offering{*o}}}}
+	if o := catalogue.WithMore(map[string]int64{id: 1}).InstanceTypes[0].Offerings[0]; o.Available {
+		t.Error("a block that is used up and expires looks free where one more is left")
 	}
 }
 

@@ -2,8 +2,10 @@ package catalog
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/core/cluster"
@@ -40,8 +42,12 @@ func (z zone) reserved(r nodeclass.Reservation, now Market) cluster.Offering {
 	if r.Dedicated {
 		o.Unless = unlessDefault
 	}
+	if r.Expiring { // which stays so, whatever is left of it
+		o.Why = cmp.Or(o.Why, fmt.Sprintf("capacity block %s expires: AWS terminates its instances from %s on", r.ID,
+			r.InstancesEndAt().UTC().Format(time.RFC3339)))
+	}
 	o.Price, o.Priced = reservedPrice(r.Kind, now)
-	o.Available = left > 0 && z.full == "" && z.away == "" && !r.Expiring
+	o.Available = left > 0 && o.Why == ""
 	return o
 }
 
