@@ -316,9 +316,9 @@ func (m *madePlans) Plan(context.Context) (page.Page, error) {
 		return page.Page{}, errors.New("this pod has made none yet: " +
 			"the pod that leads makes plans, and carries them out; open its pages")
 	}
-	out := changes.Page(changes.Input{Situation: *now})
+	out := changes.Page(changes.Input{Medium: changes.WebPages, Situation: *now})
 	if acted := m.acted.Load(); acted != nil && now.Counts().Nothing() {
-		laid := changes.Page(changes.Input{Situation: *acted})
+		laid := changes.Page(changes.Input{Medium: changes.WebPages, Situation: *acted})
 		before := page.Block{Heading: "The plan before, which is carried out", Tone: text.Strong}
 		before.Line(text.Of(laid.Note))
 		out.Add(before)

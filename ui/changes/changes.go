@@ -26,7 +26,7 @@ func Page(in Input) page.Page {
 	out.Add(in.cost())
 	out.Add(in.kept())
 	out.Add(in.supposed())
-	out.Add(in.whereTo(), in.notLaunched(), in.keptInFull(), in.margins())
+	out.Add(in.whereTo(), in.notesInFull(), in.notLaunched(), in.keptInFull(), in.margins())
 	return out
 }
 

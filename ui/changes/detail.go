@@ -8,9 +8,16 @@ import (
 	"github.com/daemok/daemok/ui/text"
 )
 
+// Headings of details that other parts of a plan refer to.
+const (
+	everyPod  = "Where every pod goes"
+	everyNode = "Every node that stays"
+	everyNote = "Every note on launches"
+)
+
 // whereTo lists every pod with its place.
 func (in *Input) whereTo() page.Block {
-	b := page.Block{Heading: "Where every pod goes", Tone: text.Strong, Detail: true}
+	b := page.Block{Heading: everyPod, Tone: text.Strong, Detail: true}
 	b.Table = table("POD~", "FROM", "TO", "TYPE")
 	add := func(list []plan.Placement, launches []plan.Launch) {
 		types := map[string]string{}
@@ -68,10 +75,28 @@ func (in *Input) notLaunched() page.Block {
 
 // keptInFull lists every node that stays with its own reason.
 func (in *Input) keptInFull() page.Block {
-	b := page.Block{Heading: "Every node that stays", Tone: text.Strong, Detail: true}
+	b := page.Block{Heading: everyNode, Tone: text.Strong, Detail: true}
 	b.Table = table("NODE", "REASON", "WHY~")
 	for _, k := range in.Plan.Kept {
 		b.Table.Add(text.Of(k.Node), text.Of(string(k.Reason)), text.Of(k.Why))
+	}
+	return b
+}
+
+// notesInFull is what launches for pending pods have to note, where the table of launches does not say all of it.
+func (in *Input) notesInFull() page.Block {
+	b := page.Block{Heading: everyNote, Tone: text.Strong, Detail: true}
+	b.Table = table("COUNT>", "NOTE~")
+	var all []*plan.Launch
+	for i := range in.Plan.Launches {
+		all = append(all, &in.Plan.Launches[i])
+	}
+	groups := notesOf(all)
+	if len(groups) <= reasonsNamed+1 {
+		return b
+	}
+	for _, g := range groups {
+		b.Table.Add(number(len(g.items)), text.Of(g.key))
 	}
 	return b
 }

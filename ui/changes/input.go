@@ -16,9 +16,20 @@ type Situation struct {
 	Plan     plan.Plan
 }
 
+// Medium is where a plan is read: each offers other ways to more of it.
+type Medium int
+
+// The media.
+const (
+	Screen   Medium = iota // of a terminal: flags of the command print more
+	Document               // the details are in it, folded
+	WebPages               // as Document, and each object has a page
+)
+
 // Input is what is laid out.
 type Input struct {
 	Situation
+	Medium    Medium
 	Failing   []string   // NodeClaims whose launch fails, and why
 	Unread    []string   // what may not be read, what the plan lacks for that, and the way out
 	Manifests *Manifests // nil: none are added or deleted
@@ -45,6 +56,14 @@ type Supposition struct {
 	Question string
 	Plan     plan.Plan
 	Notes    []string // pools that stay as they are, and why
+}
+
+// details say where those are that are left out, which stand under a heading among the details.
+func (m Medium) details(heading string) string {
+	if m == Screen {
+		return "-o wide lists them"
+	}
+	return fmt.Sprintf("see %q below", heading)
 }
 
 // Counts is how much a plan does.

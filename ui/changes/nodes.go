@@ -83,8 +83,8 @@ func saves(p quantity.MicroUSDPerHour) string {
 	return "; saves about " + hourly(p)
 }
 
-// launchNotes says once what several launches have in common.
-func (in *Input) launchNotes(b *page.Block, all []*plan.Launch) {
+// notesOf are the notes of launches, with one item for each launch that has it; the most frequent come first.
+func notesOf(all []*plan.Launch) []group[string, string] {
 	var notes []string
 	for _, l := range all {
 		notes = append(notes, l.Notes...)
@@ -92,10 +92,15 @@ func (in *Input) launchNotes(b *page.Block, all []*plan.Launch) {
 			notes = append(notes, "fewer values stay open than minValues asks")
 		}
 	}
-	groups := byCount(grouped(notes, func(note string) string { return note }))
+	return byCount(grouped(notes, func(note string) string { return note }))
+}
+
+// launchNotes says once what several launches have in common.
+func (in *Input) launchNotes(b *page.Block, all []*plan.Launch) {
+	groups := notesOf(all)
 	for i, g := range groups {
 		if i == reasonsNamed && len(groups) > reasonsNamed+1 {
-			b.Below(text.Say(text.Faint, "  %d more notes: -v", len(groups)-i))
+			b.Below(text.Say(text.Faint, "  %d more notes: %s", len(groups)-i, in.Medium.details(everyNote)))
 			break
 		}
 		b.Below(text.Say(text.Faint, "  %s: %s", brief.Counted(len(g.items), "instance"), g.key))

@@ -41,7 +41,7 @@ func (in *Input) moved() page.Block {
 	groups := byCount(grouped(all, func(s step) key { return key{s.pod.Namespace, s.pod.Owner} }))
 	for i, g := range groups {
 		if i == rowsShown && len(groups) > rowsShown+1 {
-			b.Below(text.Say(text.Faint, "  %d more owners of pods: -o wide lists every pod", len(groups)-i))
+			b.Below(text.Say(text.Faint, "  %d more owners of pods: %s", len(groups)-i, in.Medium.details(everyPod)))
 			break
 		}
 		var from, to []string
@@ -229,7 +229,7 @@ func (in *Input) kept() page.Block {
 		}
 	}
 	if left > 0 {
-		b.Below(text.Say(text.Faint, "  %s more: -o wide lists all", brief.Counted(left, "node")))
+		b.Below(text.Say(text.Faint, "  %s more: %s", brief.Counted(left, "node"), in.Medium.details(everyNode)))
 	}
 	return b
 }

@@ -64,8 +64,11 @@ func (in *Input) withoutPlace(b *page.Block) {
 		lines := u.Lines()
 		for j, line := range lines {
 			if j == reasonsNamed && len(lines) > reasonsNamed+1 {
-				b.Line(text.Say(text.Faint, "    %d more reasons: daemok explain pod %s",
-					len(lines)-j, podName(&u.Pods[0])))
+				where := "daemok explain pod " + podName(&u.Pods[0])
+				if in.Medium == WebPages {
+					where = "see the page of pod " + podName(&u.Pods[0])
+				}
+				b.Line(text.Say(text.Faint, "    %d more reasons: %s", len(lines)-j, where))
 				break
 			}
 			b.Line(text.Of("    " + line))

@@ -44,10 +44,13 @@ func (a *answer) printed(f *flags) output.Answer {
 
 // write prints the answer for people.
 func (a *answer) write(out io.Writer, f *flags) error {
-	page := changes.Page(a.Input)
 	if f.form.Is(html) {
+		in := a.Input
+		in.Medium = changes.Document
+		page := changes.Page(in)
 		return page.HTML(out)
 	}
+	page := changes.Page(a.Input)
 	p := text.New(out)
 	if err := page.Print(p, f.form.Is(output.Wide)); err != nil || !f.verbose {
 		return err

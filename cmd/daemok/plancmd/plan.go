@@ -289,7 +289,7 @@ func Page(ctx context.Context, at *inspect.Target) (page.Page, error) {
 	if err != nil {
 		return page.Page{}, err
 	}
-	in := changes.Input{Failing: found.Failing, Unread: found.Unread}
+	in := changes.Input{Medium: changes.WebPages, Failing: found.Failing, Unread: found.Unread}
 	in.Snapshot, in.Plan = found.Snapshot, compared(found.Snapshot, policy)
 	return changes.Page(in), nil
 }
