@@ -67,8 +67,8 @@ func (o Object) id() string {
 
 // Read reads every document of the sources, in their order, those of Terraform after the others; a
 // list stands for its items. Objects without a namespace that need one are put into the given one.
-// What an API server would refuse for the schema of a kind, or for its rules in CEL, is an error. Notes say what of Terraform is left
-// out, and what was taken for granted.
+// What an API server would refuse for the schema of a kind, or for its rules in CEL, is an error. Notes
+// say what of Terraform is left out, and what was taken for granted.
 func Read(sources []Source, namespace string) (objects []Object, notes []string, err error) {
 	r, err := newReader(namespace)
 	if err != nil {

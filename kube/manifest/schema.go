@@ -14,7 +14,8 @@ import (
 	"github.com/daemok/daemok/kube/api/crds"
 )
 
-// definitions are what an API server holds objects of Daemok's own kinds to: their schemas, and the rules of these in CEL.
+// definitions are what an API server holds objects of Daemok's own kinds to: their schemas, and the rules of these in
+// CEL.
 type definitions struct {
 	all   map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition
 	gates map[schema.GroupKind]*admit.Gate // of kinds of which there was an object: rules take a while to compile

@@ -15,15 +15,18 @@ import (
 
 // A page in a browser has no flags: what is cut short names the part of the page that has all of it.
 func TestWhatIsCutShortSaysWhereTheRestIs(t *testing.T) {
-	in := changes.Input{Situation: changes.Situation{Snapshot: &cluster.Snapshot{Now: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)}}}
+	var in changes.Input
+	in.Snapshot = &cluster.Snapshot{Now: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)}
 	move := plan.Move{Removals: []plan.Removal{{Node: "node-0"}}}
 	for i := range 40 {
 		pod := cluster.Pod{Namespace: "shop", Name: fmt.Sprintf("web-%d", i), Owner: fmt.Sprintf("Deployment/web-%d", i)}
 		move.Removals[0].Pods = append(move.Removals[0].Pods, pod)
 		move.Placements = append(move.Placements, plan.Placement{Pod: pod, On: plan.OnNode, Target: "node-1"})
-		in.Plan.Launches = append(in.Plan.Launches, plan.Launch{Name: fmt.Sprintf("new-%d", i), Notes: []string{fmt.Sprintf("note %d", i)}})
+		in.Plan.Launches = append(in.Plan.Launches,
+			plan.Launch{Name: fmt.Sprintf("new-%d", i), Notes: []string{fmt.Sprintf("note %d", i)}})
 		in.Plan.Kept = append(in.Plan.Kept, plan.Kept{
-			Node: fmt.Sprintf("node-%d", i+2), Reason: plan.RemovalReason(fmt.Sprintf("Reason%d", i)), By: plan.KeptByBudget, Why: fmt.Sprintf("why %d", i),
+			Node: fmt.Sprintf("node-%d", i+2), Reason: plan.RemovalReason(fmt.Sprintf("Reason%d", i)),
+			By: plan.KeptByBudget, Why: fmt.Sprintf("why %d", i),
 		})
 	}
 	in.Plan.Moves = []plan.Move{move}

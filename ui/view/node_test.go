@@ -18,12 +18,13 @@ func TestANodeGoesForItsOwnReason(t *testing.T) {
 		"":          "was disrupted: Underutilized: 2 nodes hold the pods of 3 for less", // of an older record
 	} {
 		v := Of(Input{
-			Snapshot: &cluster.Snapshot{Now: at, Nodes: []cluster.Node{{Name: name, Claim: "default-1", Deleting: true}}},
+			Snapshot: &cluster.Snapshot{Now: at,
+				Nodes: []cluster.Node{{Name: name, Claim: "default-1", Deleting: true}}},
 			Statements: []record.Statement{{About: record.Object{Kind: record.Node, Name: name}, Claim: claim,
 				Said: "was disrupted: Underutilized", Why: "2 nodes hold the pods of 3 for less", From: at.Add(-time.Hour)}},
 		})
 		if got := v.Nodes[0].Reason; got != want {
-			t.Errorf("of NodeClaim %q is said why it went: the node of NodeClaim default-1 drains because of %q, want %q", claim, got, want)
+			t.Errorf("NodeClaim %q went: the node of default-1 drains because of %q, want %q", claim, got, want)
 		}
 	}
 }

@@ -89,7 +89,8 @@ type planner struct{ *example.Cluster }
 func (p planner) Plan(context.Context) (page.Page, error) {
 	s := p.Input().Snapshot
 	made := decide.Decide(s, decide.Policy{}, decide.Usual(s))
-	return changes.Page(changes.Input{Medium: changes.WebPages, Situation: changes.Situation{Snapshot: s, Plan: made}}), nil
+	of := changes.Situation{Snapshot: s, Plan: made}
+	return changes.Page(changes.Input{Medium: changes.WebPages, Situation: of}), nil
 }
 
 // meter has every pod use a third of its cpu and half of its memory.
