@@ -60,6 +60,19 @@ func (x *Terminal) Resize(columns, lines int) {
 // Coloured is what the terminal shows, with the sequences of colours.
 func (x *Terminal) Coloured() string { return x.tmux("capture-pane", "-p", "-e") }
 
+// State is what a program may leave changed.
+type State struct {
+	Cursor    bool // it is shown
+	Alternate bool // the screen is a second one, which goes
+	Mouse     bool // its events go to the program
+}
+
+// State is how the terminal is now.
+func (x *Terminal) State() State {
+	on := strings.Fields(x.tmux("display-message", "-p", "#{cursor_flag} #{alternate_on} #{mouse_any_flag}"))
+	return State{on[0] == "1", on[1] == "1", on[2] == "1"}
+}
+
 // longest is how long the terminal may take to show what it must, on a host that does much else.
 const longest = time.Minute
 
