@@ -1,6 +1,7 @@
-// The nodes as a table, with the rows of the map. Only the rows in sight are in the page; their number stands in it.
+// The nodes as a table, with the rows of the map. Only the rows in sight are in the page; their number stands in it. A row
+// stays as it is, with focus and selection, until its node changes.
 import { called, ownerOf } from "/assets/cluster.js";
-import { bar, el, fill, to } from "/assets/dom.js";
+import { bar, el, fill, renew, to } from "/assets/dom.js";
 import { age, cost, percent } from "/assets/words.js";
 
 const rowHeight = 31;
@@ -17,7 +18,7 @@ const columns = [
   { name: "Type", of: (n) => n.type ?? "", cell: (n) => n.type ?? "", wide: true },
   { name: "Zone", of: (n) => n.zone ?? "", cell: (n) => n.zone ?? "", wide: true },
   { name: "Capacity", of: (n) => n.capacityType ?? "", cell: (n) => n.capacityType ?? "", wide: true },
-  { name: "Age", of: (n) => -Date.parse(n.created ?? 0), cell: (n, now) => age(n.created, now), number: true, wide: true },
+  { name: "Age", of: (n) => -Date.parse(n.created ?? 0), cell: (n, now) => age(n.created, now), number: true, wide: true, ages: true },
 ];
 
 function share(use) {
@@ -27,10 +28,12 @@ function share(use) {
 const sorted = { by: 0, down: false };
 
 export function nodesPage(cluster, look) {
-  const body = el("tbody");
+  const above = spacer(), below = spacer(), none = el("tr", { hidden: true }, el("td", { colspan: columns.length }, "No node is found."));
+  const body = el("tbody", {}, above, below, none);
   const head = el("tr");
   const table = el("table", { class: "rows" }, el("caption", { class: "unseen" }, "Nodes of the cluster"), el("thead", {}, head), body);
   const element = el("div", { class: "list", tabindex: "0", role: "region", "aria-label": "Table of nodes" }, table);
+  const rows = new Map(); // those in the page by the ID of their node
   let list = [], asked = 0, first = -1, last = -1;
 
   function heads() {
@@ -46,7 +49,7 @@ export function nodesPage(cluster, look) {
     update();
   }
 
-  function update() {
+  function update(changed) {
     const { of } = columns[sorted.by], way = sorted.down ? -1 : 1;
     list = [...cluster.nodes.values()].filter(look.found);
     const keys = new Map(list.map((n) => [n, of(n)]));
@@ -56,21 +59,48 @@ export function nodesPage(cluster, look) {
     });
     table.setAttribute("aria-rowcount", list.length + 1);
     first = last = -1;
-    draw();
+    draw(changed?.nodes);
   }
 
-  function draw() {
+  // draw has the page show the rows in sight; changed are the IDs of nodes that are not as they were.
+  function draw(changed) {
     const from = Math.max(0, Math.floor(element.scrollTop / rowHeight) - beside);
     const until = Math.min(list.length, from + Math.ceil(element.clientHeight / rowHeight) + 2 * beside);
     if (from === first && until === last) return;
     first = from;
     last = until;
-    const focused = body.contains(document.activeElement) ? document.activeElement.hash : null;
+    const focused = body.contains(document.activeElement) ? document.activeElement : null;
     const now = cluster.now();
-    fill(body, spacer(from), list.slice(from, until).map((n, i) => el("tr", { "aria-rowindex": from + i + 2 },
-      columns.map((c, j) => (j === 0 ? el("th", { scope: "row", class: kind(c) }, c.cell(n, now)) : el("td", { class: kind(c) }, c.cell(n, now)))))),
-      spacer(list.length - until), !list.length && el("tr", {}, el("td", { colspan: columns.length }, "No node is found.")));
-    if (focused) [...body.querySelectorAll("a")].find((a) => a.hash === focused)?.focus({ preventScroll: true });
+    const shown = list.slice(from, until);
+    const ids = new Set(shown.map((n) => n.id));
+    for (const [id, { row }] of rows) {
+      if (ids.has(id)) continue;
+      row.remove();
+      rows.delete(id);
+    }
+    arrange(body, above, shown.map((n, i) => {
+      const { row } = rowOf(n, now, changed);
+      const index = String(from + i + 2);
+      if (row.getAttribute("aria-rowindex") !== index) row.setAttribute("aria-rowindex", index);
+      return row;
+    }));
+    space(above, from);
+    space(below, list.length - until);
+    none.hidden = list.length > 0;
+    if (focused && document.activeElement !== focused) (focused.isConnected ? focused : element).focus({ preventScroll: true });
+  }
+
+  // rowOf is the row of a node, which is made, or filled again, where that is needed.
+  function rowOf(n, now, changed) {
+    let known = rows.get(n.id);
+    if (!known) rows.set(n.id, known = { row: el("tr") });
+    if (known.n !== n || changed?.has(n.id)) {
+      known.n = n;
+      renew(known.row, columns.map((c, i) => el(i === 0 ? "th" : "td", { scope: i === 0 && "row", class: kind(c) }, c.cell(n, now))));
+    } else {
+      columns.forEach((c, i) => c.ages && renew(known.row.children[i], c.cell(n, now)));
+    }
+    return known;
   }
 
   element.addEventListener("scroll", () => {
@@ -87,9 +117,25 @@ function kind(c) {
   return [c.number && "number", c.wide && "wide-only"].filter(Boolean).join(" ") || null;
 }
 
-function spacer(rows) {
-  if (rows <= 0) return null;
-  const row = el("tr", { "aria-hidden": "true" });
-  row.style.height = rows * rowHeight + "px";
-  return row;
+// arrange puts rows into their order behind another. Those that are in it already are not touched.
+function arrange(body, before, rows) {
+  let at = before.nextSibling;
+  for (const row of rows) {
+    if (at !== row && at.nextSibling === row) { // the one there has gone further down
+      at.remove();
+      at = row;
+    }
+    if (at === row) at = row.nextSibling;
+    else body.insertBefore(row, at);
+  }
+}
+
+// spacer stands for rows that are not in sight.
+function spacer() {
+  return el("tr", { "aria-hidden": "true", hidden: true });
+}
+
+function space(row, rows) {
+  row.hidden = rows <= 0;
+  row.style.height = Math.max(0, rows) * rowHeight + "px";
 }
