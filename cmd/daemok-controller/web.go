@@ -15,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/floor"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -302,7 +303,7 @@ type madePlans struct {
 }
 
 func (m *madePlans) take(s *cluster.Snapshot, p plan.Plan) {
-	now := &changes.Situation{Snapshot: s, Plan: p}
+	now := &changes.Situation{Snapshot: s, Plan: cost.AsBilled(s, p)}
 	m.newest.Store(now)
 	if !now.Counts().Nothing() {
 		m.acted.Store(now)

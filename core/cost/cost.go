@@ -2,8 +2,8 @@
 //
 // It promises that every millionth of a dollar is counted exactly once: what pods, DaemonSets and idle parts of a
 // node cost adds up to its price, and the rows of any grouping to the total. A node whose price is not known is
-// named and never counted as free. Capacity that is reserved counts at the price on demand, by which AWS bills it,
-// as far as nodes use it. It measures nothing: a pod costs what it requests, whether it uses that or not.
+// named and never counted as free. It decides what a node costs for people, on every screen: capacity that is reserved
+// counts at the price on demand, by which AWS bills it, as far as nodes use it. It measures nothing: a pod costs what it requests, whether it uses that or not.
 package cost
 
 import (
@@ -70,7 +70,7 @@ func Allocate(in Input) *Allocation {
 	why := &judge{s, pools, disruption.PDBsOf(s.PDBs)}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		node := Node{Name: n.Name, Pool: n.Pool, Labels: n.Labels, Price: priceOf(n, pools[n.Pool])}
+		node := Node{Name: n.Name, Pool: n.Pool, Labels: n.Labels, Price: Billed(n, pools[n.Pool])}
 		if node.Price == 0 {
 			node.Price, node.listed = in.Listed[n.Name], true
 		}
@@ -98,41 +98,12 @@ func (a *Allocation) add(n Node) {
 	a.Nodes = append(a.Nodes, n)
 }
 
-// priceOf is what a node costs; 0 where that is not known.
-func priceOf(n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
-	switch {
-	case Reserved(n.Labels):
-		price := list(n.Labels, pool)
-		if price == 0 {
-			return 0
-		}
-		return price + pool.PerInstance()
-	case pool == nil:
-		return n.Price
-	}
-	return pool.CostOf(n)
-}
-
-// Reserved reports whether a node or instance with these labels is in a capacity reservation. Plans count it as if
-// it cost almost nothing, since it is paid for whether it runs or not; what a cluster costs does not.
-func Reserved(l constraint.Labels) bool {
-	option, _ := l.Get(cluster.LabelCapacityType)
-	return option == string(cluster.Reserved)
-}
-
 // instance is what an instance costs that is no node yet: all of it is for pods to come, or on its way out. Where its
 // pool does not know a price, it is the listed one.
 func instance(m *cluster.Instance, pool *cluster.Pool, listed quantity.MicroUSDPerHour) Node {
 	out := Node{Name: m.Claim, Pool: m.Pool, Labels: m.Labels, Price: listed, Priced: listed > 0, listed: true}
-	if pool != nil {
-		price, known := pool.PriceOf(m)
-		if Reserved(m.Labels) {
-			price = list(m.Labels, pool)
-			known = price > 0
-		}
-		if known {
-			out.Price, out.Priced, out.listed = price+pool.PerInstance(), true, false
-		}
+	if price := BilledInstance(m, pool); price > 0 {
+		out.Price, out.Priced, out.listed = price, true, false
 	}
 	if !out.Priced {
 		return out

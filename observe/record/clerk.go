@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/apply"
@@ -34,7 +35,7 @@ func (c *Clerk) Planned(s *cluster.Snapshot, p plan.Plan, _ time.Duration) {
 	c.claims = map[string]string{}
 	c.planned.Store(s)
 	c.basis.Store(p.Basis)
-	c.cost.Store(int64(p.CostBefore))
+	c.cost.Store(int64(cost.AsBilled(s, p).CostBefore))
 }
 
 // Gathered reports that claims were annotated to wait for each other.
@@ -46,7 +47,8 @@ func (c *Clerk) Sought(time.Duration) {}
 // Explain writes down the plan, once it is carried out.
 func (c *Clerk) Explain(s *cluster.Snapshot, p plan.Plan) {
 	c.Record.Begin()
-	(&minutes{c, s, &p}).write()
+	billed := cost.AsBilled(s, p)
+	(&minutes{c, s, &billed}).write()
 	c.Record.Finish(s.Now)
 }
 
@@ -164,8 +166,8 @@ func (c *Clerk) Moved(e apply.Ended) {
 // went notes that a node goes, and what the cluster costs without it: what comes in its place is noted by itself.
 func (c *Clerk) went(r plan.Removal) {
 	node, said := Object{Node, r.Node}, disrupted+string(r.Reason)
-	if cost := c.costOf(r); cost > 0 {
-		c.carriedOut(node, r.Claim, said, r.Note, -cost)
+	if price := c.costOf(r); price > 0 {
+		c.carriedOut(node, r.Claim, said, r.Note, -price)
 	} else {
 		c.happened(node, r.Claim, said, r.Note)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -138,8 +139,8 @@ func (m *minutes) facts(n *cluster.Node) []string {
 	label := func(key string) string { value, _ := n.Labels.Get(key); return cmp.Or(value, "?") }
 	what := fmt.Sprintf("%s in %s, %s, of %s", label(cluster.LabelInstanceType), label(cluster.LabelZone), label(cluster.LabelCapacityType), n.Pool)
 	if pool, found := m.s.Pool(n.Pool); found {
-		if cost := pool.CostOf(n); cost > 0 {
-			what += ", " + cost.String() + " in all"
+		if price := cost.Billed(n, pool); price > 0 {
+			what += ", " + price.String() + " in all"
 		}
 	}
 	out := []string{what}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/brief"
@@ -29,6 +30,10 @@ func (in *Input) cost() page.Block {
 		text.Cell{Text: change(difference) + share, Tone: toneOf(difference)})
 	b.Table.Add(text.Of("per month of 730 hours"), text.Of(monthly(p.CostBefore)), text.Of(monthly(p.CostAfter)),
 		text.Cell{Text: monthlyChange(difference), Tone: toneOf(difference)})
+	if reserved := cost.Reservations(in.Snapshot); reserved > 0 {
+		b.Below(text.Say(text.Plain, "  capacity reservations in use, billed with nodes or without: %s",
+			hourly(reserved)))
+	}
 	if gap, ok := p.Gap(); ok && len(p.Launches) > 0 {
 		b.Below(text.Say(text.Plain, "  new instances: %s; the least possible: %s; gap: %.1f %%",
 			hourly(p.LaunchCost()), hourly(p.Bound), 100*max(0, gap)))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/observe/record"
@@ -186,11 +187,8 @@ func (k *known) node(n *cluster.Node) Node {
 	out := Node{Name: n.Name, Claim: n.Claim, Instance: n.InstanceID, Owner: ownerOf(n.Pool, n.Labels),
 		Created: n.CreatedAt, Expires: n.ExpiresAt, Pods: make([]Pod, len(n.Pods))}
 	out.place(n.Labels)
-	var cost quantity.MicroUSDPerHour
-	if pool, has := k.Snapshot.Pool(n.Pool); has && n.Price != 0 {
-		cost = pool.CostOf(n)
-	}
-	out.Cost = k.cost(&out, cost)
+	pool, _ := k.Snapshot.Pool(n.Pool)
+	out.Cost = k.cost(&out, cost.Billed(n, pool))
 	var requested quantity.Resources
 	for i := range n.Pods {
 		requested = requested.Add(n.Pods[i].Takes())
@@ -213,9 +211,9 @@ func (k *known) node(n *cluster.Node) Node {
 }
 
 // cost is what a node costs: as it is known, else by the list price of its type.
-func (k *known) cost(n *Node, cost quantity.MicroUSDPerHour) Cost {
-	if cost > 0 {
-		return Cost{PerHour: cost.Dollars(), Known: true}
+func (k *known) cost(n *Node, billed quantity.MicroUSDPerHour) Cost {
+	if billed > 0 {
+		return Cost{PerHour: billed.Dollars(), Known: true}
 	}
 	if k.Prices != nil {
 		if dollars, ok := k.Prices.Price(n.Type, n.Zone, n.CapacityType); ok {
@@ -349,13 +347,7 @@ func (k *known) instance(m *cluster.Instance) Node {
 		requested = requested.Add(m.LaunchedFor[i].Shape.Requests)
 	}
 	out.Use = uses(m.Allocatable, requested)
-	if pool, has := k.Snapshot.Pool(m.Pool); has {
-		if price, ok := pool.PriceOf(m); ok {
-			out.Cost = Cost{PerHour: (price + pool.PerInstance()).Dollars(), Known: true}
-		}
-	}
-	if !out.Cost.Known {
-		out.Cost = k.cost(&out, 0)
-	}
+	pool, _ := k.Snapshot.Pool(m.Pool)
+	out.Cost = k.cost(&out, cost.BilledInstance(m, pool))
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/whatif"
@@ -36,8 +37,9 @@ func readQuestions(texts []string) ([]whatif.Question, error) {
 	return out, nil
 }
 
+// planOf is the plan, with what the cluster costs as other screens show it.
 func planOf(s *cluster.Snapshot, policy decide.Policy) plan.Plan {
-	return decide.Decide(s, policy, decide.Usual(s))
+	return cost.AsBilled(s, decide.Decide(s, policy, decide.Usual(s)))
 }
 
 // whatIfJSON is the plan under a question beside the plan as it is.
