@@ -62,6 +62,36 @@ func Reserved(l constraint.Labels) bool {
 	return option == string(cluster.Reserved)
 }
 
+// list is what the type of a node costs on demand, by the catalogue of its pool: the first of the offerings that differ
+// least from the node in zone, tenancy and what else labels say. It is 0 where that is not known.
+func list(of constraint.Labels, pool *cluster.Pool) (price quantity.MicroUSDPerHour) {
+	if pool == nil {
+		return 0
+	}
+	name, _ := of.Get(cluster.LabelInstanceType)
+	kind := pool.Catalogue.InstanceType(name)
+	if kind == nil {
+		return 0
+	}
+	least := 0
+	for i := range kind.Offerings {
+		o := &kind.Offerings[i]
+		if o.Option != cluster.OnDemand || !o.Priced {
+			continue
+		}
+		different := 0
+		for _, l := range o.Labels {
+			if value, _ := of.Get(l.Key); value != l.Value {
+				different++
+			}
+		}
+		if price == 0 || different < least {
+			price, least = o.Price, different
+		}
+	}
+	return price
+}
+
 // Reservations is what capacity reservations cost that nodes and instances of the snapshot are in, beside what plans
 // count of them.
 func Reservations(s *cluster.Snapshot) (sum quantity.MicroUSDPerHour) {
