@@ -226,7 +226,7 @@ func (p Parts) pools(health *nodepool.Health) (loops []Loop) {
 	for _, g := range p.Pools {
 		pools := &nodepool.Reconciler{
 			Generation: g, Store: p.Store, Live: p.Live, ClassState: p.Classes.State, Offered: p.offered(), Catalogue: p.catalogue, Health: health,
-			Events: p.Events, Metrics: p.Metrics, Now: p.Now,
+			Events: p.Events, Metrics: p.Metrics, Now: p.Now, IgnoreReplicas: p.Planning.Policy.IgnoreReplicas,
 		}
 		loops = append(loops, poolLoop(p.Store, g.Generation, p.ClassKinds, pools.Reconcile))
 	}

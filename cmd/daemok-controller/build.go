@@ -250,6 +250,7 @@ func (o options) policy() (p decide.Policy) {
 	_ = p.Preferences.Set(o.preferencePolicy)
 	p.PreferenceWorth, p.Nominated = o.preferenceWorth, o.nominatePods
 	p.Disruption.SpotToSpot, p.Disruption.EverySaving = o.spotToSpot, o.payback == "off"
+	p.IgnoreReplicas = !o.static
 	return p
 }
 

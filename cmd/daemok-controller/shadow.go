@@ -130,11 +130,13 @@ func buildShadow(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager
 		options: o, clock: clock, log: log, manager: m, metrics: reported, provider: provider, hasPrices: provider.HasOnDemand(),
 	}
 	reported.LeadsBy(p.leads)
+	policy := o.policy()
+	policy.IgnoreReplicas = true // nodes of static pools are the same whoever scales the others
 	program, err := controller.NewShadow(ctx, controller.Parts{
 		Live: m.GetAPIReader(), Watches: m.GetCache(), Classes: classes, Pools: []nodepool.Generation{controller.NodePools()},
 		Metrics: reported, Log: log, Now: clock.Now, Clock: clock,
 		Planning: controller.Planning{
-			Policy: o.policy(), Window: planner.Window{Idle: o.batchIdle, Max: o.batchMax}, Spreads: o.defaultSpreads,
+			Policy: policy, Window: planner.Window{Idle: o.batchIdle, Max: o.batchMax}, Spreads: o.defaultSpreads,
 			Filled: m.GetCache().WaitForCacheSync, Began: reported.Synced,
 		},
 		PoolDefaults: translate.PoolDefaults{InstanceCost: o.instanceCost, Room: o.room},

@@ -104,7 +104,7 @@ func (q *Quiet) note(ctx context.Context, c *karpv1.NodeClaim) (due time.Time, e
 func consolidatableAt(c *karpv1.NodeClaim, pool translate.PoolObject, found bool, lastPodEvent time.Time) time.Time {
 	after, ever := translate.ConsolidateAfter(pool.Disruption)
 	since := translate.QuietSince(c, lastPodEvent)
-	if !found || pool.Static || !ever || since.IsZero() {
+	if !found || pool.Replicas != nil || !ever || since.IsZero() {
 		return time.Time{}
 	}
 	return since.Add(after)

@@ -121,7 +121,7 @@ func (r *Reconciler) prepare(ctx context.Context, o Object) error {
 // validate says whether the pool's rules make sense; what its class does not
 // offer is named, and is an error only where nothing else is left.
 func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassState, n news) {
-	var notes, nothing, idle []string
+	var notes, nothing []string
 	refuse := func(text string) { // the condition names everything, each event only what no other event says
 		condition.SetFalse(o, karpv1.NodePoolValidationSucceeded, karpv1.ReasonNodePoolValidationFailed, condition.WithWarnings(text, notes), r.Now())
 		n[karpv1.NodePoolValidationSucceeded] = warning{karpv1.ReasonNodePoolValidationFailed, text}
@@ -132,13 +132,16 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassSt
 		found = append(found, r.Generation.Fits(o, class.Family)...)
 	}
 	for _, f := range validate.Warnings(found) {
-		if f.Idle {
-			idle = append(idle, f.String())
-		}
 		n[f.Field] = warning{"SpecWarning", f.String()}
 		notes = append(notes, f.String())
 	}
-	r.idle(o, idle)
+	if text := r.ignored(view); text != "" {
+		n["spec.replicas"] = warning{"SpecWarning", text}
+		notes = append(notes, text)
+		condition.Set(o, karpv1.NodePoolNotInEffect, metav1.ConditionTrue, "FeatureGateOff", text, r.Now())
+	} else {
+		condition.Clear(o, karpv1.NodePoolNotInEffect)
+	}
 	if wrong != "" {
 		refuse(wrong)
 		return
@@ -163,13 +166,13 @@ func (r *Reconciler) validate(o Object, view translate.PoolObject, class ClassSt
 	condition.Set(o, karpv1.NodePoolValidationSucceeded, metav1.ConditionTrue, karpv1.NodePoolValidationSucceeded, strings.Join(notes, "; "), r.Now())
 }
 
-// idle says by a condition which fields are accepted and do nothing yet.
-func (r *Reconciler) idle(o Object, fields []string) {
-	if len(fields) == 0 {
-		condition.Clear(o, karpv1.NodePoolNotInEffect)
-		return
+// ignored says which field of the pool has no effect, by the feature gates; empty: none.
+func (r *Reconciler) ignored(view translate.PoolObject) string {
+	if view.Replicas == nil || !r.IgnoreReplicas {
+		return ""
 	}
-	condition.Set(o, karpv1.NodePoolNotInEffect, metav1.ConditionTrue, "FieldsDoNothingYet", strings.Join(fields, "; "), r.Now())
+	return "spec.replicas: has no effect, since the feature gate StaticCapacity is off: the pool gets no nodes, neither for pods nor to reach the " +
+		"number, and keeps those that it has; set FEATURE_GATES to StaticCapacity=true, or make a NodePool without replicas to have nodes for pods"
 }
 
 func reasonNotOffered(key string) string {

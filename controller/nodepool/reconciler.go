@@ -67,6 +67,8 @@ type Reconciler struct {
 	Metrics    *observe.Metrics
 	Now        func() time.Time
 
+	IgnoreReplicas bool // static pools get no nodes
+
 	counts   counts
 	reported reported
 }

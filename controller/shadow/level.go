@@ -53,7 +53,7 @@ func (w *World) levels(s *cluster.Snapshot) (actual, here comparison.Level) {
 			continue
 		}
 		to := &theirs
-		if p.Policy.Static {
+		if p.Static() {
 			to = &both
 		}
 		if price, known := p.PriceOf(m); known {
@@ -71,7 +71,7 @@ func plus(a, b comparison.Level) comparison.Level {
 // isStatic reports whether a node is of a pool that keeps a number of nodes.
 func isStatic(s *cluster.Snapshot, n *cluster.Node) bool {
 	p, ok := s.Pool(n.Pool)
-	return ok && n.Claim != "" && p.Policy.Static
+	return ok && n.Claim != "" && p.Static()
 }
 
 // priceOf is the price now of a node that exists here alone, from where those of actual nodes are; 0: not known.

@@ -94,7 +94,7 @@ func isOurs(s *cluster.Snapshot, n *cluster.Node) bool {
 		return false
 	}
 	p, ok := s.Pool(n.Pool)
-	return ok && !p.Policy.Static
+	return ok && !p.Static()
 }
 
 // adopt begins with the nodes that there are, and with their pods.

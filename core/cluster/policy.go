@@ -11,7 +11,6 @@ type Policy struct {
 	After         time.Duration // how long no pod may have come to a node or gone before it is consolidated; 0 means at once
 	Lead          time.Duration // how much earlier an empty node is closed to pods, so that it goes when that is over
 	Never         bool          // consolidateAfter: Never
-	Static        bool          // keeps a number of nodes whatever runs on them: none goes for being empty or expensive
 	Empty         Allowance     // of nodes that go because nothing runs on them
 	Drifted       Allowance
 	Underutilized Allowance

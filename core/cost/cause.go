@@ -102,8 +102,8 @@ func (j *judge) policy(n *cluster.Node) string {
 		reason = plan.Empty
 	}
 	switch policy := &pool.Policy; {
-	case policy.Static:
-		return n.Pool.String() + " has a fixed number of nodes (spec.replicas)"
+	case pool.Static():
+		return pool.Keeps()
 	case policy.Never:
 		return n.Pool.String() + " consolidates no node"
 	case policy.Consolidate == cluster.WhenEmpty && !empty:

@@ -24,6 +24,7 @@ import (
 // Policy is how the whole controller is set up to decide. The zero value is
 // the default.
 type Policy struct {
+	IgnoreReplicas  bool                   // static pools get no nodes, and lose none for having too many
 	MinValues       provisioning.MinValues // what to do when minValues cannot be kept
 	Preferences     Preferences            // what to do about preferences of pods that may give way
 	PreferenceWorth float64                // by what share a preference may raise what its pods cost without it; 0 means Worth
@@ -87,6 +88,8 @@ func DecideAgain(s *cluster.Snapshot, policy Policy, effort Effort, found *disru
 }
 
 func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption.Found) plan.Plan {
+	known, fixed := s, replicasOf(s, policy)
+	s = fixed.begun(s)
 	placed, likely, dropped := homes(s, policy, effort)
 	coming := coming(s, placed.Placements, policy)
 	out := plan.Plan{
@@ -96,7 +99,7 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 		Unplaced:   placed.Unplaced,
 		Joining:    placed.Joining,
 		Holds:      stayFor(s, placed.Placements),
-		CostBefore: cost(s),
+		CostBefore: cost(known),
 		Steps:      placed.Steps + coming.Steps,
 		Exhausted:  placed.Exhausted,
 		Bound:      placed.Bound,
@@ -110,7 +113,8 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 		out.Withdrawals, out.Moves, out.Kept, out.Asked = withdrawals(s, &placed, &coming), leaving.Moves, leaving.Kept, leaving.Asked()
 	}
 	out.Emptying = emptying(s, &out)
-	out.CostAfter = out.CostBefore + change(s, &out)
+	fixed.join(&out)
+	out.CostAfter = out.CostBefore + change(known, &out)
 	return out
 }
 
@@ -155,6 +159,7 @@ func (p Policy) leaving() disruption.Options {
 // Leaving begins a search for nodes that may go beside what the plan for the
 // same snapshot does. Pods that wait need not wait for it.
 func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Search {
+	s = withoutSurplus(s, p.Moves)
 	coming := coming(s, p.Placements, policy).Placements
 	s = promised(s, coming)
 	return disruption.New(s, needed(p.Placements), simulatorOf(s, p.Launches, slices.Concat(p.Placements, coming), policy), policy.leaving())

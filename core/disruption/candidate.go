@@ -39,15 +39,19 @@ func candidates(s *cluster.Snapshot) []*candidate {
 		if n.Claim == "" || n.Deleting || !n.Initialized || pool == nil {
 			continue
 		}
-		c := &candidate{Node: n, at: i, pool: pool}
-		for j := range n.Pods {
-			if p := &n.Pods[j]; p.Moves() {
-				c.moving = append(c.moving, p)
-			}
-		}
-		out = append(out, c)
+		out = append(out, newCandidate(n, i, pool))
 	}
 	return out
+}
+
+func newCandidate(n *cluster.Node, at int, pool *cluster.Pool) *candidate {
+	c := &candidate{Node: n, at: at, pool: pool}
+	for j := range n.Pods {
+		if p := &n.Pods[j]; p.Moves() {
+			c.moving = append(c.moving, p)
+		}
+	}
+	return c
 }
 
 // saving is the reason for which the node would go to save money.
@@ -62,8 +66,8 @@ func (c *candidate) saving() plan.RemovalReason {
 // empty: it does.
 func (c *candidate) unwilling() string {
 	switch policy := &c.pool.Policy; {
-	case policy.Static:
-		return c.Pool.String() + " has a fixed number of nodes (spec.replicas), whatever runs on them"
+	case c.pool.Static():
+		return c.pool.Keeps() + ", whatever runs on them"
 	case policy.Never:
 		return c.Pool.String() + " consolidates no node: " + c.inItsWords("its consolidateAfter is Never", "it has neither ttlSecondsAfterEmpty nor consolidation")
 	case policy.Consolidate == cluster.WhenEmpty && !IsEmpty(c.Node):

@@ -249,7 +249,7 @@ func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
 // before it may go to save money; ok is false where it never may.
 func quietDue(c *candidate) (at time.Time, ok bool) {
 	policy := &c.pool.Policy
-	if policy.Never || policy.Static || c.unconsolidated() || c.QuietSince.IsZero() {
+	if policy.Never || c.pool.Static() || c.unconsolidated() || c.QuietSince.IsZero() {
 		return time.Time{}, false
 	}
 	return c.QuietSince.Add(policy.After), true

@@ -76,6 +76,10 @@ func (x *Search) replaceDrifted(c *candidate) {
 	if !x.mayBeReplaced(c, plan.Drifted) {
 		return
 	}
+	if c.succeeded() {
+		x.succeed(c, plan.Drifted, c.Drifted)
+		return
+	}
 	if len(c.moving) == 0 {
 		x.let(c, plan.Drifted, c.Drifted, nil)
 		return

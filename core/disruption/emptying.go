@@ -74,7 +74,7 @@ func newLeaving(s *cluster.Snapshot, c *candidate) *leaving {
 // longer than its ReplicaSets and Jobs want.
 func (c *candidate) mayEmpty() bool {
 	policy := &c.pool.Policy
-	if policy.Never || policy.Static || c.DoNotDisrupt || c.DoNotConsolidate || c.Price == 0 || c.Controller != cluster.NoReplica || len(c.LaunchedFor) > 0 {
+	if policy.Never || c.pool.Static() || c.DoNotDisrupt || c.DoNotConsolidate || c.Price == 0 || c.Controller != cluster.NoReplica || len(c.LaunchedFor) > 0 {
 		return false
 	}
 	if IsEmpty(c.Node) && !c.Emptying() {

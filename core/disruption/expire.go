@@ -105,6 +105,18 @@ func (x *Search) expire(c *candidate) {
 	} else if why != "" {
 		note += "; its drain waits: " + why
 	}
+	if c.succeeded() {
+		if !past {
+			x.succeed(c, plan.Expired, note)
+			return
+		}
+		answer, lacks := x.successor(c)
+		if answer == nil {
+			note += "; " + lacks
+		}
+		x.let(c, plan.Expired, note, answer)
+		return
+	}
 	if len(c.moving) == 0 {
 		if past || IsEmpty(c.Node) && !x.needed[c.Name] && len(c.LaunchedFor) == 0 {
 			x.let(c, plan.Expired, note, nil)

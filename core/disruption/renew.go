@@ -32,6 +32,10 @@ func (x *Search) renew(c *candidate) {
 		return
 	}
 	note := fmt.Sprintf("it is replaced at the age of %s", c.pool.Policy.Renew)
+	if c.succeeded() {
+		x.succeed(c, plan.Expired, note)
+		return
+	}
 	if len(c.moving) == 0 {
 		x.let(c, plan.Expired, note, nil)
 		return

@@ -76,7 +76,7 @@ func wrongs(s *cluster.Snapshot, x *disruption.Search) (out []string) {
 			if n.Deleting || !n.Initialized || n.DoNotDisrupt && r.Reason != plan.Expired {
 				say("node %s must not go: %+v", r.Node, n)
 			}
-			if r.Reason == plan.Underutilized && (m.Saves <= 0 || pool.Policy.Never || pool.Policy.Static || pool.Policy.Consolidate == cluster.WhenEmpty) {
+			if r.Reason == plan.Underutilized && (m.Saves <= 0 || pool.Policy.Never || pool.Static() || pool.Policy.Consolidate == cluster.WhenEmpty) {
 				say("node %s goes to save money: %s, %+v", r.Node, m.Saves, pool.Policy)
 			}
 			for j := range n.Pods {

@@ -19,9 +19,13 @@ const (
 // launched. Nothing runs on what is not there, so no budget counts.
 func Unneeded(s *cluster.Snapshot, needed map[string]bool) []plan.Withdrawal {
 	var out []plan.Withdrawal
+	static := map[cluster.PoolID]bool{} // pods decide nothing about their instances
+	for i := range s.Pools {
+		static[s.Pools[i].ID] = s.Pools[i].Static()
+	}
 	for i := range s.Instances {
 		m := &s.Instances[i]
-		if !m.Planned || m.Replacement || m.Launched || m.Deleting || needed[m.Claim] {
+		if !m.Planned || m.Replacement || m.Launched || m.Deleting || needed[m.Claim] || static[m.Pool] {
 			continue
 		}
 		if m.TypesUnknown || m.PurposeUnknown && len(s.Waiting) > 0 {

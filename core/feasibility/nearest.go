@@ -39,6 +39,9 @@ func (p *Pool) NearestOptions(s *cluster.Shape, more ...Constraint) (Changes, bi
 	}
 	out := append(p.toTolerate(s), best...)
 	if !p.Closed() {
+		if p.Static() {
+			return append(out, NewChange(Static, "", 0, p.noPods())), nil
+		}
 		return out, options
 	}
 	out = slices.DeleteFunc(out, func(c Change) bool { return c.Rule == NoType && strings.Contains(p.NotReady, c.Text) })
@@ -47,6 +50,9 @@ func (p *Pool) NearestOptions(s *cluster.Shape, more ...Constraint) (Changes, bi
 
 // Closed reports whether the pool may launch nothing now.
 func (p *Pool) Closed() bool { return p.NotReady != "" || p.Catalogue == nil }
+
+// noPods says why pods never add to a static pool.
+func (p *Pool) noPods() string { return p.Keeps() + ", and pods never add to them" }
 
 // Leaving reports whether the pool is being deleted.
 func (p *Pool) Leaving() bool { return p.NotReady == cluster.PoolDeleting }

@@ -23,6 +23,7 @@ const (
 	Yes         Rule = ""
 	Unable      Rule = "unable"      // the shape uses a rule that is not supported
 	NotReady    Rule = "not-ready"   // the pool may not launch now
+	Static      Rule = "static"      // the pool keeps a number of nodes, and pods never add to it
 	Deleting    Rule = "deleting"    // the place is going away
 	Resource    Rule = "resource"    // too little of a resource is free
 	Label       Rule = "label"       // a node label is not what the pod wants
@@ -71,7 +72,7 @@ func NewChange(rule Rule, key string, amount int64, text string) Change {
 // effort is how hard it is to change what a rule refuses: to wait or to raise
 // a limit is easy, to ask for another instance type is not.
 var effort = map[Rule]int{
-	Effort: 1, Unavailable: 1, Limit: 2, Topology: 3, MinValues: 3, NotReady: 4, Taint: 5, Resource: 8, Label: 8, NoType: 12, Deleting: 20, Unable: 50,
+	Effort: 1, Unavailable: 1, Limit: 2, Topology: 3, MinValues: 3, NotReady: 4, Taint: 5, Resource: 8, Label: 8, NoType: 12, Static: 16, Deleting: 20, Unable: 50,
 }
 
 // efforts is one unit of effort; parts of it distinguish by how much an amount is short.

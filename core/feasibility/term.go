@@ -42,6 +42,9 @@ func (p *Pool) compile(s *cluster.Shape) ([]Term, Reason) {
 	if p.NotReady != "" || p.Catalogue == nil {
 		return nil, Reason{NotReady, "", "pool is not ready: " + orElse(p.NotReady, "its class is not ready")}
 	}
+	if p.Static() {
+		return nil, Reason{Static, "", p.noPods()}
+	}
 	if r := untolerated(p.Taints, s.Tolerations); !r.OK() {
 		return nil, r
 	}

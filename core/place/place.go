@@ -168,7 +168,7 @@ func NewRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *Run {
 		z = supply.SizesOf(s)
 	}
 	for i, p := range pools {
-		if o.Unexplained && !wanted(p, pods) {
+		if o.Unexplained && !p.Static() && !wanted(p, pods) {
 			continue
 		}
 		r.Candidates = append(r.Candidates, supply.NewCandidate(p, r.Dims, ready, i, z))

@@ -32,6 +32,17 @@ func (p Plan) LaunchCost() quantity.MicroUSDPerHour {
 	return sum
 }
 
+// forPods is LaunchCost without static pools, whose nodes are launched for no pod.
+func (p *Plan) forPods() quantity.MicroUSDPerHour {
+	sum := p.LaunchCost()
+	for i := range p.Launches {
+		if p.Launches[i].Static {
+			sum -= p.Launches[i].Choice.Cost()
+		}
+	}
+	return sum
+}
+
 // PodsUnplaced is how many pods no place was found for, those aside that it is
 // too early to launch for.
 func (p Plan) PodsUnplaced() int {
@@ -50,7 +61,7 @@ func (p Plan) Gap() (gap float64, ok bool) {
 	if p.Bound <= 0 {
 		return 0, false
 	}
-	return float64(p.LaunchCost())/float64(p.Bound) - 1, true
+	return float64(p.forPods())/float64(p.Bound) - 1, true
 }
 
 // Account says in words what the launches cost, how far from the least possible that is, what
@@ -67,7 +78,7 @@ func (p *Plan) Promise() quantity.MicroUSDPerHour {
 	if p.Likely == nil {
 		return p.LaunchCost() + p.SpotMore
 	}
-	return p.Likely.Cost + p.SpotMore
+	return p.Likely.Cost + p.LaunchCost() - p.forPods() + p.SpotMore
 }
 
 func (p *Plan) spotMore() string {
@@ -82,9 +93,9 @@ func (p *Plan) bounded() string {
 	if !ok {
 		return ""
 	}
-	out := fmt.Sprintf("new instances cost %s, the least possible\n", p.LaunchCost())
+	out := fmt.Sprintf("new instances cost %s, the least possible\n", p.forPods())
 	if share := fmt.Sprintf("%.1f", 100*max(0, gap)); share != "0.0" {
-		out = fmt.Sprintf("new instances cost %s, at most %s %% above the least possible (%s)\n", p.LaunchCost(),
+		out = fmt.Sprintf("new instances cost %s, at most %s %% above the least possible (%s)\n", p.forPods(),
 			share, p.Bound)
 	}
 	if len(p.Margins) == 0 {

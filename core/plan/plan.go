@@ -27,6 +27,7 @@ type Plan struct {
 	Holds       []Hold     // pods that are not evicted yet though their nodes go; sorted by node
 	Asked       bool       // nodes with pods were asked about too; else Kept reports empty ones alone
 	Unplaced    []Unplaced
+	Short       []Short                  // static pools that lack nodes which cannot be launched now
 	Joining     []Joining                // instances being launched that launches or each other must wait for
 	CostBefore  quantity.MicroUSDPerHour // nodes and instances being launched whose price is known
 	CostAfter   quantity.MicroUSDPerHour
@@ -84,6 +85,7 @@ type Launch struct {
 	RunnersUp    []Choice                // the next two, best first, with why not
 	Pods         []cluster.Pod           // that it is for, sorted by namespace, name
 	Joins        []Join                  // whose instances must take pods together, or before it; sorted
+	Static       bool                    // it is of a static pool, and launched for no pod; Pods are those that will find room on it
 	Relaxed      bool                    // fewer values stay open than minValues asks, by policy
 	Reason       string
 	Notes        []string // what else users should know: preferences that gave way, processors that images must run on
@@ -258,6 +260,9 @@ const (
 	Drifted       RemovalReason = "Drifted"       // no longer what its pool and class ask for
 	Underutilized RemovalReason = "Underutilized" // the cluster is cheaper without it
 	Expired       RemovalReason = "Expired"       // older than its pool allows
+
+	// Overprovisioned has no budget either: its pool is static, and has more nodes than its user asks for.
+	Overprovisioned RemovalReason = "Overprovisioned"
 )
 
 // Kept is a node that has a reason to go and stays all the same.
@@ -295,6 +300,14 @@ type Unplaced struct {
 	Pods    []cluster.Pod
 	Reasons []Reason // the nearest pool first, others summed up; or one about the shape itself; never none
 	Early   bool     // nothing is in the way: it is too early to launch for them
+}
+
+// Short is a static pool that lacks nodes which cannot be launched now.
+type Short struct {
+	Pool    cluster.PoolID
+	Want    int64    // nodes that it keeps
+	Missing int64    // of them
+	Reasons []Reason // as of pods without a place
 }
 
 // Outside begins the only reason of pods that ask for nodes which belong to no pool.

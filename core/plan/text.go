@@ -35,6 +35,9 @@ func (p Plan) String() string {
 	for _, u := range p.Unplaced {
 		fmt.Fprint(&b, u)
 	}
+	for i := range p.Short {
+		fmt.Fprintln(&b, &p.Short[i])
+	}
 	for _, d := range p.Dropped {
 		fmt.Fprintln(&b, d)
 	}
@@ -65,7 +68,14 @@ func (l *Launch) write(b *strings.Builder) {
 	for _, c := range l.RunnersUp {
 		fmt.Fprintf(b, "  not %s: %s\n", c, c.WhyNot)
 	}
-	fmt.Fprintf(b, "  for %s: %s\n", Names(l.Pods), l.Requests)
+	if l.Static {
+		fmt.Fprintf(b, "  since %s\n", l.Reason)
+		if len(l.Pods) > 0 {
+			fmt.Fprintf(b, "  with room for %s\n", Names(l.Pods))
+		}
+	} else {
+		fmt.Fprintf(b, "  for %s: %s\n", Names(l.Pods), l.Requests)
+	}
 	for _, r := range l.Requirements {
 		fmt.Fprintf(b, "  require %s\n", constraint.Requirements{r})
 	}
@@ -182,6 +192,20 @@ func (u Unplaced) String() string {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	return b.String()
+}
+
+// String prints "NodePool/default lacks 2 of 3 nodes: limit nodes is 1 short".
+func (x *Short) String() string {
+	return fmt.Sprintf("%s lacks %d of %d nodes: %s", x.Pool, x.Missing, x.Want, x.Why())
+}
+
+// Why gives the reasons in one line.
+func (x *Short) Why() string {
+	var out []string
+	for _, r := range x.Reasons {
+		out = append(out, r.Text)
+	}
+	return strings.Join(out, separator)
 }
 
 // whyMax is how many bytes of reasons are reported: what an event can hold.

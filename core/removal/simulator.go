@@ -155,7 +155,8 @@ func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Plac
 // planned names an instance of the plan. No launch of an answer has such a name.
 func planned(launch string) string { return launch + " of the plan" }
 
-// inFlight returns the instance being launched that a launch leads to, and counts it among those of its pool.
+// inFlight returns the instance being launched that a launch leads to, and counts it among those of its pool. It has no
+// room for pods.
 func inFlight(pools []cluster.Pool, l *plan.Launch, name string) cluster.Instance {
 	m := cluster.Instance{Claim: name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements, Planned: true}
 	at := slices.IndexFunc(pools, func(p cluster.Pool) bool { return p.ID == l.Pool })

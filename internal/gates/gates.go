@@ -23,6 +23,7 @@ const (
 	SpotToSpot  featuregate.Feature = "SpotToSpotConsolidation" // of FEATURE_GATES: cheaper spot instances replace spot instances
 	NodeRepair  featuregate.Feature = "NodeRepair"              // of FEATURE_GATES: unhealthy nodes are replaced
 	Drift       featuregate.Feature = "Drift"                   // of FEATURE_GATES: nodes of Provisioners drift; those of NodePools do in any event
+	Static      featuregate.Feature = "StaticCapacity"          // of FEATURE_GATES, on unless it is false: spec.replicas of NodePools acts
 	Reserved    featuregate.Feature = "ReservedCapacity"        // of FEATURE_GATES, on unless it is false: capacity reservations that classes select are used
 	Expressions featuregate.Feature = "NodeClassCEL"            // of AWS_FEATURE_GATES: kubelet settings may hold expressions
 )
@@ -30,7 +31,6 @@ const (
 // Gates of Karpenter that nothing here stands behind: they may be named, and are false.
 const (
 	overlay featuregate.Feature = "NodeOverlay"
-	static  featuregate.Feature = "StaticCapacity"
 	buffer  featuregate.Feature = "CapacityBuffer"
 )
 
@@ -38,7 +38,7 @@ const (
 func core() map[featuregate.Feature]featuregate.FeatureSpec {
 	alpha, none := featuregate.FeatureSpec{PreRelease: featuregate.Alpha}, featuregate.FeatureSpec{PreRelease: featuregate.Alpha, LockToDefault: true}
 	return map[featuregate.Feature]featuregate.FeatureSpec{
-		SpotToSpot: alpha, NodeRepair: alpha, Drift: alpha, Reserved: {Default: true, PreRelease: featuregate.Beta}, overlay: none, static: none, buffer: none,
+		SpotToSpot: alpha, NodeRepair: alpha, Drift: alpha, Reserved: {Default: true, PreRelease: featuregate.Beta}, Static: {Default: true, PreRelease: featuregate.Beta}, overlay: none, buffer: none,
 	}
 }
 

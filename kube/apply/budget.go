@@ -81,10 +81,11 @@ func (g *gate) leave(claim string) {
 
 // admit lets a removal through if the live state of its pool has room for it under the budgets in
 // force now. A removal that is let through uses the budget until it leaves the gate, or is not let
-// through when it asks again. Nodes that are too old use budgets up and are not stopped by them.
+// through when it asks again. Nodes that are too old use budgets up and are not stopped by them; those of which a static
+// pool has too many are let through as long as it has.
 func (a *Applier) admit(ctx context.Context, mine request) error {
 	g := a.budgets.of(mine.Pool)
-	if mine.forced {
+	if mine.forced && mine.Reason != plan.Overprovisioned {
 		g.admit(mine.Claim)
 		return nil
 	}

@@ -250,10 +250,10 @@ func (a *Applier) lastOf(ctx context.Context, r *leaver, p *cluster.Pod, pod *co
 	return err
 }
 
-// forced reports whether the node goes since its claim is too old, whatever is in the way. One that
-// never is goes gracefully at its age.
+// forced reports whether the node goes since its claim is too old, or its static pool has too many, whatever is in the
+// way. One that never is too old goes gracefully at its age.
 func (r *leaver) forced() bool {
-	return r.Reason == plan.Expired && r.seen != nil && r.seen.Spec.ExpireAfter != karpv1.Never
+	return r.Reason == plan.Overprovisioned || r.Reason == plan.Expired && r.seen != nil && r.seen.Spec.ExpireAfter != karpv1.Never
 }
 
 // knows reports whether the plan reckoned with the pod.

@@ -46,7 +46,7 @@ var errLate = errors.New("what the watches have shown is late")
 // wanted them, on the instances that came, or anywhere else. Until these are there it is too early
 // to ask. Where pods go is read from the API server: a view that is late is waited for.
 func (a *Applier) lookForHomes(ctx context.Context, u *unit) error {
-	if a.View == nil || u.alone || u.replaces() && !u.ordered || u.goesFirst() {
+	if a.View == nil || u.alone || u.replaces() && !u.ordered || u.goesFirst() || u.Removals[0].Reason == plan.Overprovisioned {
 		return nil
 	}
 	s := a.Ledger.beside(&u.ledger, a.view.newest(a))

@@ -36,6 +36,9 @@ func (p *livePool) take(r *request) error {
 	if !there {
 		return fmt.Errorf("%w: claim %s is no longer one of %s", ErrChanged, r.Claim, r.Pool)
 	}
+	if r.Reason == plan.Overprovisioned {
+		return p.takeSurplus(r, i)
+	}
 	if p.held != "" {
 		return fmt.Errorf("%w: %s", ErrChanged, p.held)
 	}
@@ -64,6 +67,27 @@ func (p *livePool) take(r *request) error {
 		return fmt.Errorf("%w: %s", ErrChanged, share.Against(r.Pool, allowed))
 	}
 	p.nodes[i].Deleting = true
+	return nil
+}
+
+// takeSurplus counts one more node as going where the pool is static and has more than it keeps.
+func (p *livePool) takeSurplus(r *request, node int) error {
+	if p.object.Replicas == nil {
+		return fmt.Errorf("%w: %s keeps no number of nodes any more", ErrChanged, r.Pool)
+	}
+	if r.again {
+		p.nodes[node].Deleting = false
+	}
+	var stay int64
+	for i := range p.nodes {
+		if !p.nodes[i].Deleting {
+			stay++
+		}
+	}
+	if stay <= *p.object.Replicas {
+		return fmt.Errorf("%w: %s has %d nodes, and keeps %d (spec.replicas)", ErrChanged, r.Pool, stay, *p.object.Replicas)
+	}
+	p.nodes[node].Deleting = true
 	return nil
 }
 

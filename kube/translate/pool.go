@@ -30,7 +30,7 @@ type PoolObject struct {
 	Limits      corev1.ResourceList
 	Weight      int
 	Disruption  karpv1.Disruption
-	Static      bool   // keeps a fixed number of nodes; pods never add to it
+	Replicas    *int64 // of a static pool: how many nodes it keeps; nil: pods decide
 	Hash        string // of what makes its nodes drift, taken from this very Template
 	HashVersion string
 	Made        string        // what its nodes are made from, by a fingerprint that they do not drift by: see OfOlderSpec; empty: not known
@@ -62,10 +62,10 @@ func FromNodePool(p *karpv1.NodePool) PoolObject {
 		Class:       p.Spec.Template.Spec.NodeClassRef,
 		Limits:      p.Spec.Limits,
 		Disruption:  p.Spec.Disruption,
-		Static:      p.IsStatic(),
+		Replicas:    p.Spec.Replicas,
 		Hash:        fingerprint.NodePool(p),
 		HashVersion: fingerprint.Version,
-		NotReady:    notReady(p),
+		NotReady:    NotReady(p),
 		DeletedAt:   DeletedAt(p),
 		Annotations: p.Annotations,
 	}
@@ -75,18 +75,9 @@ func FromNodePool(p *karpv1.NodePool) PoolObject {
 	return o
 }
 
-// notReady does not use what the pool's status says of its class: the code that lists the instance
-// types asks the class itself, so that two pools of one class are ready in the same moment and the
-// one with the greater weight is preferred.
-func notReady(p *karpv1.NodePool) string {
-	if p.DeletionTimestamp == nil && p.IsStatic() {
-		return "the pool has replicas set, so pods never add nodes to it"
-	}
-	return NotReady(p)
-}
-
-// NotReady says why nothing may be launched for a pool, by what is written on it; empty:
-// it may.
+// NotReady says why nothing may be launched for a pool, by what is written on it; empty: it may. It does not use what
+// the pool's status says of its class: the code that lists the instance types asks the class itself, so that two pools of
+// one class are ready in the same moment and the one with the greater weight is preferred.
 func NotReady(p PoolResource) string {
 	if p.GetDeletionTimestamp() != nil {
 		return cluster.PoolDeleting
@@ -162,6 +153,7 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 		Taints:        Taints(o.Template.Spec.Taints),
 		StartupTaints: Taints(o.Template.Spec.StartupTaints),
 		Limits:        limits(o.Limits),
+		Replicas:      o.Replicas,
 		NotReady:      o.NotReady,
 		Policy:        rules,
 		Repair:        Repair(o),
@@ -268,7 +260,7 @@ func Policy(o PoolObject, nodes int64, now time.Time) cluster.Policy {
 	d := o.Disruption
 	after, ever := ConsolidateAfter(d)
 	budgets := readBudgets(d.Budgets, now)
-	out := cluster.Policy{Renew: o.Renew, After: after, Never: !ever, Static: o.Static, Empty: budgets.allow(karpv1.ReasonEmpty, nodes),
+	out := cluster.Policy{Renew: o.Renew, After: after, Never: !ever, Empty: budgets.allow(karpv1.ReasonEmpty, nodes),
 		Drifted: budgets.allow(karpv1.ReasonDrifted, nodes), Underutilized: budgets.allow(karpv1.ReasonUnderutilized, nodes), BudgetsChange: budgets.change(now)}
 	if o.Punctual {
 		out.Lead = StabilizeFor

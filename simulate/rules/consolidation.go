@@ -45,7 +45,7 @@ func (k *karpenter) candidates(x *state) (out []*candidate) {
 		pool, found := x.Pool(n.Pool)
 		switch {
 		case !found || n.Claim == "" || !n.Initialized || n.Deleting || n.DoNotDisrupt || tooOld(n, x.Now):
-		case pool.Catalogue == nil || pool.Policy.Static || pool.Policy.Never || x.recent(n):
+		case pool.Catalogue == nil || pool.Static() || pool.Policy.Never || x.recent(n):
 		case len(n.LaunchedFor) > 0 || x.Now.Before(k.nominated[n.Name]) || disruption.EndsWork(n.Pods) != "" || heldBy(budgets, n.Pods):
 		default:
 			out = append(out, &candidate{Node: n, pool: pool, moving: moving(n), cost: costOfDisruption(n)})

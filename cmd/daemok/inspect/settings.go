@@ -91,6 +91,6 @@ func PolicyOf(setting func(string) string) (p decide.Policy, err error) {
 	if err != nil {
 		return p, fmt.Errorf("FEATURE_GATES %w", err)
 	}
-	p.Disruption.SpotToSpot = switches.On(gates.SpotToSpot)
+	p.Disruption.SpotToSpot, p.IgnoreReplicas = switches.On(gates.SpotToSpot), !switches.On(gates.Static)
 	return p, nil
 }

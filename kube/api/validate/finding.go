@@ -23,8 +23,6 @@ type Finding struct {
 	Reason string
 	// Warning says that the object is used nevertheless.
 	Warning bool
-	// Idle says that the field is accepted and does nothing yet.
-	Idle bool
 }
 
 // String returns the finding as one line.
@@ -67,11 +65,6 @@ func (f *findings) refuse(field, format string, args ...any) {
 
 func (f *findings) refuseAs(reason, field, format string, args ...any) {
 	f.all = append(f.all, Finding{Field: field, Text: fmt.Sprintf(format, args...), Reason: reason})
-}
-
-// idle warns of a field that is accepted and does nothing yet.
-func (f *findings) idle(field, format string, args ...any) {
-	f.all = append(f.all, Finding{Field: field, Text: fmt.Sprintf(format, args...), Warning: true, Idle: true})
 }
 
 func (f *findings) warn(field, format string, args ...any) {

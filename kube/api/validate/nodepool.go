@@ -40,10 +40,6 @@ func NodePool(p *karpv1.NodePool) []Finding {
 		f.budget(fmt.Sprintf("spec.disruption.budgets[%d]", i), b)
 	}
 	f.limits("spec.limits", p.Spec.Limits)
-	if p.IsStatic() {
-		f.idle("spec.replicas", "is accepted and does nothing yet: the pool launches no nodes, neither for pods nor to reach the number "+
-			"(docs/status.md says what works); remove it to have nodes for pods")
-	}
 	return f.all
 }
 

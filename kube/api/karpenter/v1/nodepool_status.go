@@ -14,7 +14,7 @@ const (
 	NodePoolRegistrationHealthy = "NodeRegistrationHealthy"
 	// NodePoolDrained is on pools that are being deleted, and says how far that is.
 	NodePoolDrained = "Drained"
-	// NodePoolNotInEffect is on pools with fields that are accepted and do nothing yet,
+	// NodePoolNotInEffect is on pools with fields that have no effect, since a feature gate is off,
 	// and names them. It keeps no pool from being ready.
 	NodePoolNotInEffect = "daemok.sh/NotInEffect"
 	// NodePoolDisruptionBlocked is on pools with nodes to disrupt and an obstacle that a user

@@ -1,0 +1,59 @@
+package disruption
+
+import (
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// succeeded reports whether an instance of its own pool takes the place of the node: its pool is static, and stays.
+func (c *candidate) succeeded() bool { return c.pool.Static() && c.Drifted != cluster.PoolDeleted }
+
+// succeed lets a node of a static pool go once an instance of the pool has taken its place, whether or not pods run on it.
+// It reports whether there is a place for its pods; if not, it says why, and the node stays.
+func (x *Search) succeed(c *candidate, reason plan.RemovalReason, note string) bool {
+	answer, lacks := x.successor(c)
+	stall := ""
+	if answer != nil && !c.HasGrace {
+		stall = x.safety.neverDrains(c, answer)
+	}
+	switch {
+	case stall != "":
+		x.keepBy(c, reason, plan.KeptByRule, stall)
+	case answer != nil:
+		return x.let(c, reason, note, answer)
+	case reason != plan.Drifted || !AtLimit(lacks) || !c.pool.Policy.DeleteFirst:
+		x.keep(c, reason, lacks)
+	case !turnsOver(x.current().Snapshot(), c.Pool):
+		return x.let(c, reason, note+"; it goes before its replacement comes, since limits do not allow both", nil)
+	default:
+		x.keepBy(c, reason, plan.KeptByTime, "another node of its pool is being replaced")
+	}
+	return false
+}
+
+// successor is the instance in place of a node of a static pool, with places for the node's pods: on that instance or, if
+// it has no room for all of them, wherever others have it.
+func (x *Search) successor(c *candidate) (answer *place.Result, lacks string) {
+	own, reasons := x.current().Successor(c.at)
+	if len(own.Launches) == 0 {
+		text := (&plan.Short{Reasons: reasons}).Why()
+		if slices.ContainsFunc(reasons, func(r plan.Reason) bool { return r.Rule == string(feasibility.Limit) }) {
+			return nil, atLimit + text
+		}
+		return nil, "its replacement cannot be launched: " + text
+	}
+	if len(own.Unplaced) > 0 {
+		elsewhere, _ := x.homes(c)
+		if no(elsewhere) {
+			return nil, "no place for its pods: " + why(elsewhere)
+		}
+		own.Launches[0].Name, own.Launches[0].Pods = "successor", nil
+		own.Launches, own.Placements = append(own.Launches, elsewhere.Launches...), elsewhere.Placements
+	}
+	own.Unplaced = nil
+	return &own, ""
+}

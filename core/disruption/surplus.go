@@ -1,0 +1,104 @@
+package disruption
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
+)
+
+// Surplus is what static pools have beyond their replicas.
+type Surplus struct {
+	Withdrawals []plan.Withdrawal // launches that are too many
+	Moves       []plan.Move       // of nodes that are too many, one each
+	Kept        []plan.Kept       // nodes that are too many and stay
+}
+
+// SurplusOf returns what goes from static pools that have more nodes than their replicas, whatever their budgets say: it
+// is what their user asks for. Launches go first, then nodes in the order of bySacrifice. An instance that was launched
+// and is no node yet is waited for, so that it goes before nodes with pods.
+func SurplusOf(s *cluster.Snapshot) Surplus {
+	var out Surplus
+	for i := range s.Pools {
+		p := &s.Pools[i]
+		if !p.Static() || p.NotReady == cluster.PoolDeleting {
+			continue
+		}
+		if many := s.Running(p.ID) - *p.Replicas; many > 0 {
+			out.remove(s, p, int(many))
+		}
+	}
+	return out
+}
+
+func (x *Surplus) remove(s *cluster.Snapshot, p *cluster.Pool, many int) {
+	note := fmt.Sprintf("%s, and has %d", p.Keeps(), int(*p.Replicas)+many)
+	for i := range s.Instances {
+		m := &s.Instances[i]
+		if many == 0 {
+			return
+		}
+		if m.Pool != p.ID || m.Deleting {
+			continue
+		}
+		if m.Planned && !m.Launched {
+			x.Withdrawals = append(x.Withdrawals, plan.Withdrawal{Claim: m.Claim, Pool: p.ID, Note: note})
+		}
+		many--
+	}
+	list := bySacrifice(s, p)
+	for _, c := range list[:min(many, len(list))] {
+		if why := cmp.Or(s.Freeze, c.Rests); why != "" {
+			x.Kept = append(x.Kept, plan.Kept{Node: c.Name, Reason: plan.Overprovisioned, By: plan.KeptByRule, Why: why})
+			continue
+		}
+		removal := plan.Removal{Node: c.Name, Claim: c.Claim, Pool: p.ID, Reason: plan.Overprovisioned, Note: note, Pods: c.copies()}
+		x.Moves = append(x.Moves, plan.Move{Removals: []plan.Removal{removal}, Saves: nodeCost(c)})
+	}
+}
+
+// bySacrifice lists the nodes of a static pool as they should go where it has too many: those without pods first, then
+// those without pods that must not be disturbed, then by the cost of disruption, times how much of its life a node has
+// left. Of equal ones the youngest goes first. Source: behaviour of Karpenter v1, static capacity.
+func bySacrifice(s *cluster.Snapshot, p *cluster.Pool) []*candidate {
+	var out []*candidate
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.Pool != p.ID || n.Claim == "" || n.Deleting {
+			continue
+		}
+		out = append(out, newCandidate(n, i, p))
+	}
+	type key struct {
+		full, guarded int
+		cost          float64
+	}
+	keys := map[*candidate]key{}
+	for _, c := range out {
+		k := key{cost: disruptionCost(c) * lifeLeft(s, c)}
+		if !IsEmpty(c.Node) {
+			k.full = 1
+		}
+		if c.DoNotDisrupt || slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool { return p.DoNotDisrupt }) {
+			k.full, k.guarded = 1, 1
+		}
+		keys[c] = k
+	}
+	slices.SortStableFunc(out, func(a, b *candidate) int {
+		x, y := keys[a], keys[b]
+		return cmp.Or(cmp.Compare(x.full, y.full), cmp.Compare(x.guarded, y.guarded), cmp.Compare(x.cost, y.cost),
+			b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// lifeLeft is which part of its life a node has left, from 0 to 1; 1 where it never expires.
+func lifeLeft(s *cluster.Snapshot, c *candidate) float64 {
+	life := c.ExpiresAt.Sub(c.CreatedAt)
+	if c.ExpiresAt.IsZero() || life <= 0 {
+		return 1
+	}
+	return min(1, max(0, float64(c.ExpiresAt.Sub(s.Now))/float64(life)))
+}
