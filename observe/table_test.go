@@ -83,8 +83,8 @@ func TestCountersOfKnownLabelValuesStartAtZero(t *testing.T) {
 		counter *prometheus.CounterVec
 		series  int
 	}{
-		"decisions": {m.Decisions, 9}, "failed removals": {m.FailedRemovals, 9}, "failed validations": {m.FailedValidations, 4}, "evictions": {m.Evictions, 3},
-		"drained pods": {m.PodsDrained, 5}, "errors of launches": {m.CloudErrors, 5}, "writes of the record": {m.RecordWrites, 4}, "writes that have nodes empty": {m.SteeringWrites, 8}, "interruption messages": {m.MessagesReceived, 8}, "status checks": {m.StatusUnhealthy, 3},
+		"decisions": {m.Decisions, 10}, "failed removals": {m.FailedRemovals, 10}, "failed validations": {m.FailedValidations, 4}, "evictions": {m.Evictions, 3},
+		"drained pods": {m.PodsDrained, 6}, "errors of launches": {m.CloudErrors, 5}, "writes of the record": {m.RecordWrites, 4}, "writes that have nodes empty": {m.SteeringWrites, 8}, "interruption messages": {m.MessagesReceived, 8}, "status checks": {m.StatusUnhealthy, 3},
 		"claims, whose pools nobody knows at the start": {m.ClaimsCreated, 0},
 	} {
 		series := make(chan prometheus.Metric, 100)

@@ -17,7 +17,7 @@ func fromZero() map[string][][]string {
 		{"delete", lower(plan.Underutilized), "single"}, {"delete", lower(plan.Underutilized), "multi"},
 		{"replace", lower(plan.Underutilized), "single"}, {"replace", lower(plan.Underutilized), "multi"},
 		{"delete", lower(plan.Drifted), ""}, {"replace", lower(plan.Drifted), ""},
-		{"delete", lower(plan.Expired), ""}, {"replace", lower(plan.Expired), ""},
+		{"delete", lower(plan.Expired), ""}, {"replace", lower(plan.Expired), ""}, {"delete", lower(plan.Overprovisioned), ""},
 	}
 	return map[string][][]string{
 		"karpenter_voluntary_disruption_decisions_total":              moves,
@@ -25,7 +25,7 @@ func fromZero() map[string][][]string {
 		"karpenter_voluntary_disruption_failed_validations_total":     {{"empty"}, {"single"}, {"multi"}, {""}},
 		"karpenter_voluntary_disruption_consolidation_timeouts_total": {{"single"}, {"multi"}},
 		"karpenter_cloudprovider_errors_total":                        launchErrors(),
-		"karpenter_pods_drained_total":                                {{""}, {lower(plan.Empty)}, {lower(plan.Underutilized)}, {lower(plan.Drifted)}, {lower(plan.Expired)}},
+		"karpenter_pods_drained_total":                                {{""}, {lower(plan.Empty)}, {lower(plan.Underutilized)}, {lower(plan.Drifted)}, {lower(plan.Expired)}, {lower(plan.Overprovisioned)}},
 		"karpenter_pods_eviction_requests_total":                      {{"200"}, {"429"}, {"500"}},
 		"daemok_emptying_writes_total":                                steeringWrites(),
 		"daemok_record_writes_total":                                  {{"written"}, {"conflict"}, {"forbidden"}, {"failed"}},

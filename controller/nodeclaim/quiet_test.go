@@ -31,7 +31,11 @@ func (w *watched) Pool(id cluster.PoolID) (translate.PoolObject, bool) {
 }
 
 func poolWith(after karpv1.DurationOrNever, static bool) translate.PoolObject {
-	return translate.PoolObject{Static: static, Disruption: karpv1.Disruption{ConsolidateAfter: after}}
+	out := translate.PoolObject{Disruption: karpv1.Disruption{ConsolidateAfter: after}}
+	if static {
+		out.Replicas = new(int64(1))
+	}
+	return out
 }
 
 func TestConsolidatable(t *testing.T) {

@@ -211,20 +211,19 @@ func TestRequirementsThatLeaveNoType(t *testing.T) {
 	}
 }
 
-// A pool with fields that do nothing yet says so by a condition that stays as long as
-// they are set.
-func TestFieldsThatDoNothingYetAreACondition(t *testing.T) {
+// A static pool says by a condition that it has no effect while its feature gate is off.
+func TestAStaticPoolWhoseFeatureGateIsOffSaysSo(t *testing.T) {
 	static := pool()
 	static.Spec.Replicas = new(int64(3))
-	got, _ := reconcile(t, static, ready, nil)
+	off := func(r *Reconciler) { r.IgnoreReplicas = true }
+	got, _ := reconcileOf(t, off, static, ready, nil)
 	c := condition.Get(got, karpv1.NodePoolNotInEffect)
-	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "spec.replicas: is accepted and does nothing yet") || !strings.Contains(c.Message, "remove it to have nodes for pods") {
+	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "the feature gate StaticCapacity is off") {
 		t.Errorf("condition %s", condition.Describe(c))
 	}
-	got.Spec.Replicas = nil
 	got.ResourceVersion = ""
 	if got, _ = reconcile(t, got, ready, nil); condition.Get(got, karpv1.NodePoolNotInEffect) != nil {
-		t.Error("the condition stays when the field is gone")
+		t.Error("the condition stays when the gate is on")
 	}
 }
 

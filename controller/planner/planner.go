@@ -218,7 +218,7 @@ func (p *Planner) round(ctx context.Context) {
 	timed.PlanAt, timed.PlanFor = x.began, x.took
 	p.Traces.Round(timed)
 	p.Listener.Planned(s, made, x.took)
-	open := len(made.Unplaced) > 0
+	open := len(made.Unplaced)+len(made.Short) > 0
 	if len(made.Joining) > 0 {
 		err := p.Applier.Gather(ctx, made)
 		p.Listener.Gathered(err)

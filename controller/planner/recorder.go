@@ -119,6 +119,7 @@ func (t *Recorder) Explain(s *cluster.Snapshot, p plan.Plan) {
 	t.reportUnplaced(s.Now, unplaced)
 	t.reportMinValues(unplaced)
 	t.reportLimits(unplaced)
+	t.reportShort(s, p.Short)
 	t.reportPlaced(s, p.Placements)
 	t.reportKept(s, p.Kept)
 	t.measureKept(s, &p)

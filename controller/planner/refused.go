@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -48,6 +49,22 @@ func (t *Recorder) reportLimits(list []plan.Unplaced) {
 		t.warnPool(id, "LimitReached",
 			fmt.Sprintf("Nothing is launched for %s: %s; raise spec.limits, or let another NodePool take them",
 				brief.Counted(pods[id], "pending pod"), why[id]), "limit")
+	}
+}
+
+// reportShort reports on static pools that they lack nodes which cannot be launched now. What a pool that is not ready
+// lacks its conditions say.
+func (t *Recorder) reportShort(s *cluster.Snapshot, list []plan.Short) {
+	for i := range list {
+		x := &list[i]
+		if p, ok := s.Pool(x.Pool); !ok || p.NotReady != "" {
+			continue
+		}
+		help := "it is tried again until they can be had"
+		if slices.ContainsFunc(x.Reasons, func(r plan.Reason) bool { return r.Rule == string(feasibility.Limit) }) {
+			help = "raise spec.limits, or lower spec.replicas"
+		}
+		t.warnPool(x.Pool, "NodesMissing", fmt.Sprintf("%d of %d nodes (spec.replicas) cannot be launched: %s; %s", x.Missing, x.Want, x.Why(), help), "missing")
 	}
 }
 

@@ -32,7 +32,7 @@ func costs(w *World, noted func() comparison.History, s *cluster.Snapshot) (actu
 // declared for each; nodes of no pool count apart from them.
 func TestNodesThatAreNotScaledCostTheSameOnBothSides(t *testing.T) {
 	disk := strings.Replace(offered, "catalogue shop 1\n", "catalogue shop 1 disk=0.01\n", 1)
-	kept := strings.Replace(pool("kept"), "policy", "policy static", 1)
+	kept := strings.Replace(pool("kept"), "pool NodePool/kept", "pool NodePool/kept replicas=1", 1)
 	ofKept := strings.ReplaceAll(ofPool("k1", 1, ""), "/default", "/kept")
 	instance := "machine k2 pool=NodePool/kept launched\n" +
 		"  labels karpenter.sh/capacity-type=on-demand" +

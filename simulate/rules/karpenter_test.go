@@ -205,7 +205,7 @@ func TestKarpenterRemovesEmptyNodes(t *testing.T) {
 		"not those that are to get pods":  {text: usual + nodeOf("a", "c2", "0.1") + waiting("one", 1), at: validated, want: "one-0 on a"},
 		"those alone with WhenEmpty":      {text: strings.Replace(usual, "allow 100", "policy consolidate=WhenEmpty\n  allow 100", 1) + nodeOf("a", "c2", "0.1", "half") + nodeOf("b", "c2", "0.1", "half"), at: validated},
 		"also with pods of low priority":  {text: usual + "shape low cpu=1 memory=1Gi priority=-33554432\n" + nodeOf("a", "c2", "0.1", "low"), at: validated, want: "Empty a"},
-		"not those of static pools":       {text: strings.Replace(usual, "allow 100", "policy static\n  allow 100", 1) + two, at: validated},
+		"not those of static pools":       {text: strings.Replace(usual, " catalogue=c", " replicas=2 catalogue=c", 1) + two, at: validated},
 		"also with pods of low cost":      {text: strings.Replace(usual+nodeOf("a", "c2", "0.1", "one"), "returns", "returns deletion-cost=-134217728", 1), at: validated, want: "Empty a"},
 		"and old ones at once, with pods": {text: strings.Replace(usual+nodeOf("a", "c2", "0.1", "one"), "node a", "node a expires=2025-12-31T00:00:00Z", 1), want: "Expired a"},
 		"for one reason":                  {text: strings.Replace(usual+nodeOf("a", "c2", "0.1"), "node a", "node a expires=2025-12-31T00:00:00Z", 1), at: validated, want: "Expired a"},

@@ -40,6 +40,10 @@ func NodePool(p *karpv1.NodePool) []Finding {
 		f.budget(fmt.Sprintf("spec.disruption.budgets[%d]", i), b)
 	}
 	f.limits("spec.limits", p.Spec.Limits)
+	if most, limited := p.Spec.Limits["nodes"]; limited && p.Spec.Replicas != nil && most.Value() < *p.Spec.Replicas {
+		f.warn("spec.replicas", "%d is more than spec.limits.nodes allows (%s): the pool gets no more nodes than that; raise the limit, or lower the number",
+			*p.Spec.Replicas, &most)
+	}
 	return f.all
 }
 
