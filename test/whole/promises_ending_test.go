@@ -98,7 +98,7 @@ func (p *promises) carries(n *corev1.Node, at time.Time, what string) {
 // allow that.
 func (p *promises) disrupts(c *karpv1.NodeClaim) {
 	why := condition.Get(c, karpv1.ClaimDisruptionReason)
-	if why == nil || why.Status != "True" || why.Reason == "Expired" {
+	if why == nil || why.Status != "True" || why.Reason == "Expired" || why.Reason == "Overprovisioned" {
 		return
 	}
 	p.voluntary[c.UID] = true

@@ -247,9 +247,15 @@ func (p *promises) knownRoom(c *karpv1.NodeClaim) int {
 	return p.isRoom(c)
 }
 
+// isStatic reports whether a NodeClaim is of a static pool, for which pods decide nothing.
+func (p *promises) isStatic(c *karpv1.NodeClaim) bool {
+	pool := p.pools[c.Labels[api.LabelNodePool]]
+	return pool != nil && pool.Spec.Replicas != nil
+}
+
 // orders looks at a NodeClaim that is created: pods need it, or it takes the place of others.
 func (p *promises) orders(c *karpv1.NodeClaim) {
-	if !has(needless) || c.Annotations[api.AnnotationReplaces] != "" || c.Annotations[api.AnnotationTakes] != "" {
+	if !has(needless) || p.isStatic(c) || c.Annotations[api.AnnotationReplaces] != "" || c.Annotations[api.AnnotationTakes] != "" {
 		return
 	}
 	_, most := p.wanted.lately()
@@ -262,6 +268,9 @@ func (p *promises) orders(c *karpv1.NodeClaim) {
 // room for them elsewhere. Nodes that stopped to be ready a moment ago are room as far as the
 // controller knows, and so is what has been ordered and has not joined yet.
 func (p *promises) withdraws(c *karpv1.NodeClaim) {
+	if p.isStatic(c) {
+		return // its pool has too many, whatever pods need
+	}
 	least, _ := p.wanted.lately()
 	without := p.onHeld()
 	for _, o := range p.claims {

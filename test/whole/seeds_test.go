@@ -92,6 +92,9 @@ func (w *world) tempest(seed uint64) {
 		}
 		shape(u, p)
 	})
+	if hasStatic(u) {
+		w.pool("kept", func(p *karpv1.NodePool) { keeps(int64(3*u("kept")), int64(5*u("kept most")))(p) })
+	}
 	if has(podBudgets) && u("guarded") < 0.5 {
 		w.pdbs("web", chosen(u, "may be gone", intstr.FromInt32(1), intstr.FromString("50%")))
 	}
@@ -120,6 +123,9 @@ func (w *world) tempest(seed uint64) {
 	w.cloud.Market().SetNeverJoin(0)
 	w.start(setup{})
 	w.scale("web", 5)
+	if hasStatic(u) {
+		w.scaleNodes("kept", 0)
+	}
 	if has(lostBinds) && u("last binds") < 0.5 {
 		w.losesBinds(func(p *corev1.Pod) bool { return u("last/"+string(p.UID)) < 0.5 })
 		time.Sleep(3 * time.Minute) // virtual: nodes come, and others take what was nominated
@@ -141,10 +147,16 @@ func (w *world) tempest(seed uint64) {
 	}
 }
 
+// hasStatic reports whether a static pool is beside the other one, and is scaled in the trouble.
+func hasStatic(u draws) bool { return u("static") < 0.3 }
+
 // trouble is what happens in one minute, and how what is short then is had again.
 func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
 	name := func(what string) string { return fmt.Sprint(what, minute) }
 	w.scale("web", int(8*u(name("replicas"))))
+	if hasStatic(u) && u(name("scaled")) < 0.4 {
+		w.scaleNodes("kept", int64(4*u(name("kept"))))
+	}
 	if u(name("short")) < 0.3 {
 		restocks = append(restocks, w.unavailable(market.Spot))
 	}

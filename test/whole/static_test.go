@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -25,10 +26,14 @@ func keeps(replicas, limit int64) func(*karpv1.NodePool) {
 	}
 }
 
-// scaleNodes is kubectl scale nodepool/default.
-func (w *world) scaleNodes(replicas int64) {
+// scaleNodes is kubectl scale nodepool.
+func (w *world) scaleNodes(pool string, replicas int64) {
 	w.t.Helper()
-	edit(w, w.defaultPool(), func(p *karpv1.NodePool) { p.Spec.Replicas = &replicas })
+	p := &karpv1.NodePool{}
+	if err := w.hand.Get(w.t.Context(), client.ObjectKey{Name: pool}, p); err != nil {
+		w.t.Fatal(err)
+	}
+	edit(w, p, func(p *karpv1.NodePool) { p.Spec.Replicas = &replicas })
 }
 
 // has reports whether there are so many nodes, all initialised, and as many claims and instances.
@@ -52,7 +57,7 @@ func TestAStaticPoolKeepsItsNumber(t *testing.T) {
 		if !w.has(3) || w.launched() != 3 {
 			t.Fatalf("empty nodes of a static pool did not stay; %s", w.state())
 		}
-		w.scaleNodes(5)
+		w.scaleNodes("default", 5)
 		w.until(5*time.Minute, "five nodes", func() bool { return w.has(5) })
 		w.scale("web", 20)
 		time.Sleep(10 * time.Minute)
@@ -61,12 +66,12 @@ func TestAStaticPoolKeepsItsNumber(t *testing.T) {
 		}
 		w.scale("web", 1)
 		time.Sleep(time.Minute)
-		w.scaleNodes(1)
+		w.scaleNodes("default", 1)
 		w.until(10*time.Minute, "one node", func() bool { return w.has(1) })
 		if !w.run(1) || w.story.reports("event Evicted") {
 			t.Errorf("a node with a pod went, where others had none; %s", w.state())
 		}
-		w.scaleNodes(0)
+		w.scaleNodes("default", 0)
 		w.until(10*time.Minute, "no node", func() bool { return w.has(0) })
 		w.sound()
 	})
@@ -151,7 +156,7 @@ func TestAScaleDownOfAStaticPoolRespectsPDBs(t *testing.T) {
 		w.start(setup{})
 		w.scale("web", 2)
 		w.until(5*time.Minute, "two pods on two nodes", func() bool { return w.has(2) && w.run(2) })
-		w.scaleNodes(1)
+		w.scaleNodes("default", 1)
 		time.Sleep(20 * time.Minute)
 		if !w.run(2) || len(w.nodes()) != 2 {
 			t.Errorf("pods were evicted that their budget protects; %s", w.state())
@@ -167,9 +172,9 @@ func TestAStaticPoolWithItsFeatureGateOff(t *testing.T) {
 		w.until(5*time.Minute, "two nodes", func() bool { return w.has(2) })
 		c.stop()
 		w.start(setup{policy: decide.Policy{IgnoreReplicas: true}})
-		w.scaleNodes(4)
+		w.scaleNodes("default", 4)
 		time.Sleep(10 * time.Minute)
-		w.scaleNodes(1)
+		w.scaleNodes("default", 1)
 		time.Sleep(10 * time.Minute)
 		if !w.has(2) || w.launched() != 2 {
 			t.Errorf("a static pool changed although it is off; %s", w.state())
@@ -196,7 +201,7 @@ func TestDeathWhileAStaticPoolIsScaled(t *testing.T) {
 		}
 		w.pool("default", keeps(3, 0))
 		w.until(20*time.Minute, "three nodes", followed(func() bool { return w.has(3) }))
-		w.scaleNodes(1)
+		w.scaleNodes("default", 1)
 		w.until(20*time.Minute, "one node", followed(func() bool { return w.has(1) }))
 		w.sound()
 	}

@@ -50,6 +50,9 @@ func poolName(id cluster.PoolID) string {
 // launched is what is launched for pods that wait.
 func (in *Input) launched() page.Block {
 	b := page.Block{Heading: "+ Launched for pending pods", Tone: text.Good}
+	if slices.ContainsFunc(in.Plan.Launches, func(l plan.Launch) bool { return l.Static }) {
+		b.Heading = "+ Launched for pending pods and static pools"
+	}
 	b.Table = table("COUNT>", "TYPE", "ZONE~", "CAPACITY", "POOL~", "PODS>", "$/H>")
 	var all []*plan.Launch
 	for i := range in.Plan.Launches {

@@ -34,6 +34,10 @@ func (in *Input) trouble() page.Block {
 	for _, line := range in.Unread {
 		b.Line(text.Say(text.Warn, "! %s", line))
 	}
+	for i := range in.Plan.Short {
+		x := &in.Plan.Short[i]
+		b.Line(text.Say(text.Bad, "! %s lacks %d of %s: %s", x.Pool, x.Missing, brief.Counted(int(x.Want), "node"), x.Why()))
+	}
 	for _, g := range grouped(in.poolsNotReady(), func(p *cluster.Pool) string { return p.NotReady }) {
 		b.Line(text.Say(text.Bad, "! nothing is launched from %s: %s", few(poolNames(g.items), podsNamed), g.key))
 	}

@@ -212,7 +212,11 @@ func (s *screen) pools() {
 		if p.Allowed == 0 && p.Because != "" && p.Nodes > 0 {
 			may += ": " + p.Because
 		}
-		t.Add(text.Of(p.ID()), ready, text.Say(text.Plain, "%d", p.Nodes),
+		nodes := fmt.Sprint(p.Nodes)
+		if p.Replicas != nil {
+			nodes += fmt.Sprintf(" of %d", *p.Replicas)
+		}
+		t.Add(text.Of(p.ID()), ready, text.Of(nodes),
 			text.Say(text.Plain, "%.3f", p.Cost.PerHour), text.Say(tone, "%s",
 				strings.Join(limits, ", ")), text.Of(may))
 	}

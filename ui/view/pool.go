@@ -17,6 +17,8 @@ type Pool struct {
 	Ready    bool    `json:"ready"`
 	Reason   string  `json:"reason,omitempty"` // why nothing may be launched
 	Nodes    int     `json:"nodes"`            // and instances that are being launched
+	Replicas *int64  `json:"replicas"`         // of a static pool; null where pods decide
+	Missing  int64   `json:"missing"`          // of its replicas, those that nothing is launched for yet
 	Cost     Cost    `json:"cost"`
 	Limits   []Limit `json:"limits"`
 	Allowed  int64   `json:"allowed"`           // nodes that may be disrupted by choice now
@@ -48,7 +50,10 @@ func (k *known) pool(p *cluster.Pool, nodes []Node) Pool {
 			out.Ready, out.Reason = false, ready.Why
 		}
 	}
-	if p.Policy.Never {
+	if p.Static() {
+		out.Replicas, out.Missing = p.Replicas, max(0, *p.Replicas-k.Snapshot.Running(p.ID))
+		out.Policies = "none: it is static"
+	} else if p.Policy.Never {
 		out.Policies += ", consolidateAfter: Never"
 	}
 	for i := range nodes {

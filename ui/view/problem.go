@@ -48,6 +48,9 @@ func (k *known) problems(c *Cluster) []Problem {
 		if !p.Ready {
 			add(Failure, p.ID(), "it may launch nothing: %s", p.Reason)
 		}
+		if p.Missing > 0 && p.Ready {
+			add(Failure, p.ID(), "%s of %d (spec.replicas) missing: limits, or what AWS has, allow no more", brief.Counted(int(p.Missing), "node is", "nodes are"), *p.Replicas)
+		}
 		for _, l := range p.Limits {
 			if l.Reached() {
 				add(Warning, p.ID(), "limit %s is reached: %s of %s", l.Resource, Amount(l.Resource, l.Used),

@@ -20,6 +20,7 @@ type JSON struct {
 	Failing     []string         `json:"failing,omitempty"` // NodeClaims whose launch fails, and why
 	Unread      []string         `json:"unread,omitempty"`  // what may not be read, and what the plan lacks for that
 	Unplaced    []unplacedJSON   `json:"unplaced"`
+	Short       []shortJSON      `json:"short"`   // static pools that lack nodes which cannot be launched now
 	Dropped     []droppedJSON    `json:"dropped"` // those of removals last
 	Together    []togetherJSON   `json:"openTogether"`
 	costJSON
@@ -28,6 +29,13 @@ type JSON struct {
 	Manifests *additionJSON `json:"manifests,omitempty"` // absent without -f
 	WhatIf    []whatIfJSON  `json:"whatIf"`
 	effortJSON
+}
+
+type shortJSON struct {
+	Pool     string `json:"pool"`
+	Replicas int64  `json:"replicas"`
+	Missing  int64  `json:"missing"`
+	Why      string `json:"why"`
 }
 
 type costJSON struct {
@@ -170,6 +178,9 @@ func view(p *plan.Plan) JSON {
 		Moves:       output.Each(p.Moves, moveView),
 		Kept:        output.Each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
 		Unplaced:    output.Each(p.Unplaced, unplacedView),
+		Short: output.Each(p.Short, func(x plan.Short) shortJSON {
+			return shortJSON{x.Pool.String(), x.Want, x.Missing, x.Why()}
+		}),
 		Dropped:     output.Each(p.Dropped, droppedView),
 		Together:    output.Each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
 		effortJSON:  effortJSON{p.Steps, p.Exhausted},
