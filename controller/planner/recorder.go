@@ -119,7 +119,11 @@ func (t *Recorder) Explain(s *cluster.Snapshot, p plan.Plan) {
 	t.reportUnplaced(s.Now, unplaced)
 	t.reportMinValues(unplaced)
 	t.reportLimits(unplaced)
-	t.reportShort(s, p.Short)
+	for i := range p.Short {
+		if text := missing(s, &p.Short[i]); text != "" {
+			t.warnPool(p.Short[i].Pool, "NodesMissing", text, "missing")
+		}
+	}
 	t.reportPlaced(s, p.Placements)
 	t.reportKept(s, p.Kept)
 	t.measureKept(s, &p)

@@ -52,20 +52,17 @@ func (t *Recorder) reportLimits(list []plan.Unplaced) {
 	}
 }
 
-// reportShort reports on static pools that they lack nodes which cannot be launched now. What a pool that is not ready
-// lacks its conditions say.
-func (t *Recorder) reportShort(s *cluster.Snapshot, list []plan.Short) {
-	for i := range list {
-		x := &list[i]
-		if p, ok := s.Pool(x.Pool); !ok || p.NotReady != "" {
-			continue
-		}
-		help := "it is tried again until they can be had"
-		if slices.ContainsFunc(x.Reasons, func(r plan.Reason) bool { return r.Rule == string(feasibility.Limit) }) {
-			help = "raise spec.limits, or lower spec.replicas"
-		}
-		t.warnPool(x.Pool, "NodesMissing", fmt.Sprintf("%d of %d nodes (spec.replicas) cannot be launched: %s; %s", x.Missing, x.Want, x.Why(), help), "missing")
+// missing says for a static pool that it lacks nodes which cannot be launched now; empty: nothing, since what a pool that
+// is not ready lacks its conditions say.
+func missing(s *cluster.Snapshot, x *plan.Short) string {
+	if p, ok := s.Pool(x.Pool); !ok || p.NotReady != "" {
+		return ""
 	}
+	help := "it is tried again until they can be had"
+	if slices.ContainsFunc(x.Reasons, func(r plan.Reason) bool { return r.Rule == string(feasibility.Limit) }) {
+		help = "raise spec.limits, or lower spec.replicas"
+	}
+	return fmt.Sprintf("%d of %d nodes (spec.replicas) cannot be launched: %s; %s", x.Missing, x.Want, x.Why(), help)
 }
 
 // reportRefusal reports on the pool, and on the pods it was for, that the API server

@@ -56,6 +56,8 @@ type Search struct {
 	last      bitset.Set      // nodes that are not about to go themselves; nil: not examined yet
 	economy   economy
 	safety    safety
+
+	succession succession
 }
 
 // economy says what is saved if nodes go, and whether that is worth the disruption, and preferences of pods.
@@ -83,7 +85,7 @@ func New(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulat
 func begin(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulator, o Options, known *Found) *Search {
 	x := &Search{snapshot: s, options: o, needed: needed, simulator: simulator, pdbs: PDBsOf(s.PDBs), budgets: budgetsOf(s),
 		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}}
-	x.economy.Search, x.safety.Search = x, x
+	x.economy.Search, x.safety.Search, x.succession.Search = x, x, x
 	all := candidates(s)
 	x.tasks = []task{x.emptiness(all)}
 	if simulator != nil {

@@ -77,7 +77,7 @@ func (x *Search) replaceDrifted(c *candidate) {
 		return
 	}
 	if c.succeeded() {
-		x.succeed(c, plan.Drifted, c.Drifted)
+		x.succession.succeed(c, plan.Drifted, c.Drifted)
 		return
 	}
 	if len(c.moving) == 0 {

@@ -107,10 +107,10 @@ func (x *Search) expire(c *candidate) {
 	}
 	if c.succeeded() {
 		if !past {
-			x.succeed(c, plan.Expired, note)
+			x.succession.succeed(c, plan.Expired, note)
 			return
 		}
-		answer, lacks := x.successor(c)
+		answer, lacks := x.succession.successor(c)
 		if answer == nil {
 			note += "; " + lacks
 		}

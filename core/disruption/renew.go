@@ -33,7 +33,7 @@ func (x *Search) renew(c *candidate) {
 	}
 	note := fmt.Sprintf("it is replaced at the age of %s", c.pool.Policy.Renew)
 	if c.succeeded() {
-		x.succeed(c, plan.Expired, note)
+		x.succession.succeed(c, plan.Expired, note)
 		return
 	}
 	if len(c.moving) == 0 {

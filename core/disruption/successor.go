@@ -12,9 +12,12 @@ import (
 // succeeded reports whether an instance of its own pool takes the place of the node: its pool is static, and stays.
 func (c *candidate) succeeded() bool { return c.pool.Static() && c.Drifted != cluster.PoolDeleted }
 
+// succession finds instances in place of nodes of static pools.
+type succession struct{ *Search }
+
 // succeed lets a node of a static pool go once an instance of the pool has taken its place, whether or not pods run on it.
 // It reports whether there is a place for its pods; if not, it says why, and the node stays.
-func (x *Search) succeed(c *candidate, reason plan.RemovalReason, note string) bool {
+func (x *succession) succeed(c *candidate, reason plan.RemovalReason, note string) bool {
 	answer, lacks := x.successor(c)
 	stall := ""
 	if answer != nil && !c.HasGrace {
@@ -37,7 +40,7 @@ func (x *Search) succeed(c *candidate, reason plan.RemovalReason, note string) b
 
 // successor is the instance in place of a node of a static pool, with places for the node's pods: on that instance or, if
 // it has no room for all of them, wherever others have it.
-func (x *Search) successor(c *candidate) (answer *place.Result, lacks string) {
+func (x *succession) successor(c *candidate) (answer *place.Result, lacks string) {
 	own, reasons := x.current().Successor(c.at)
 	if len(own.Launches) == 0 {
 		text := (&plan.Short{Reasons: reasons}).Why()

@@ -72,8 +72,8 @@ func bySacrifice(s *cluster.Snapshot, p *cluster.Pool) []*candidate {
 		out = append(out, newCandidate(n, i, p))
 	}
 	type key struct {
-		full, guarded int
-		cost          float64
+		full, kept int
+		cost       float64
 	}
 	keys := map[*candidate]key{}
 	for _, c := range out {
@@ -82,13 +82,13 @@ func bySacrifice(s *cluster.Snapshot, p *cluster.Pool) []*candidate {
 			k.full = 1
 		}
 		if c.DoNotDisrupt || slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool { return p.DoNotDisrupt }) {
-			k.full, k.guarded = 1, 1
+			k.full, k.kept = 1, 1
 		}
 		keys[c] = k
 	}
 	slices.SortStableFunc(out, func(a, b *candidate) int {
 		x, y := keys[a], keys[b]
-		return cmp.Or(cmp.Compare(x.full, y.full), cmp.Compare(x.guarded, y.guarded), cmp.Compare(x.cost, y.cost),
+		return cmp.Or(cmp.Compare(x.full, y.full), cmp.Compare(x.kept, y.kept), cmp.Compare(x.cost, y.cost),
 			b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Name, b.Name))
 	})
 	return out

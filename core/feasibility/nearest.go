@@ -51,9 +51,6 @@ func (p *Pool) NearestOptions(s *cluster.Shape, more ...Constraint) (Changes, bi
 // Closed reports whether the pool may launch nothing now.
 func (p *Pool) Closed() bool { return p.NotReady != "" || p.Catalogue == nil }
 
-// noPods says why pods never add to a static pool.
-func (p *Pool) noPods() string { return p.Keeps() + ", and pods never add to them" }
-
 // Leaving reports whether the pool is being deleted.
 func (p *Pool) Leaving() bool { return p.NotReady == cluster.PoolDeleting }
 

@@ -49,6 +49,9 @@ type Space struct {
 	Of      int                // position in the catalogue: several have one where other daemon pods come by some of its offerings
 }
 
+// noPods says why pods never add to a static pool.
+func (p *Pool) noPods() string { return p.Keeps() + ", and pods never add to them" }
+
 // ForPool prepares the answers for a pool. Options are launched as they should be launched:
 // reserved capacity, then by price, what has no price last, ties by instance type, zone and option.
 func ForPool(p *cluster.Pool, daemons []cluster.Daemon) *Pool {
