@@ -3,9 +3,11 @@ package stories_test
 import (
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -84,19 +86,19 @@ type endpoint struct {
 	port string
 }
 
-// freeEndpoint is one that no process serves yet.
+// freeEndpoint is one that no process serves yet. Its port is below those that systems hand out, so that no other lab
+// gets it before it is served.
 func (s *story) freeEndpoint() endpoint {
 	s.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.Fatal(err)
+	for range 100 {
+		port := strconv.Itoa(20000 + rand.IntN(10000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			l.Close()
+			return endpoint{s, port}
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		s.Fatal(err)
-	}
-	return endpoint{s, port}
+	s.Fatal("a hundred ports are taken")
+	return endpoint{}
 }
 
 // get returns the status and the text of a page, 0 without an answer.
