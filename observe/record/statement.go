@@ -89,10 +89,19 @@ type Statement struct {
 	Until time.Time `json:"until,omitzero"` // zero: it held when the record was written
 	Basis uint64    `json:"basis"`          // revision of the snapshot that it was decided from first
 
-	Cost *Costs `json:"cost,omitempty"` // of something that was carried out: what the cluster cost before, and costs after it
+	Saved *Saved `json:"saved,omitempty"` // of a node that has gone: what its decision was to save, and saves
+	Cost  *Costs `json:"cost,omitempty"`  // of something that was carried out: what the cluster cost before, and costs after it
 
 	UID  string `json:"uid,omitempty"` // of a pod: another one of the same name is another pod
 	news uint64 // which change of the record it was last; 0: it was read
+}
+
+// Saved is what a decision about nodes was to save, and what it saves now that they have gone, in dollars an hour. It is
+// the same for all of its nodes.
+type Saved struct {
+	Decision string  `json:"decision"` // the first of its nodes
+	Promised float64 `json:"promised"`
+	Realised float64 `json:"realised"` // below zero: what came in their place costs more
 }
 
 // Costs are what a cluster cost before something was carried out, and costs after it, in dollars an hour.

@@ -8,21 +8,19 @@ import (
 	"github.com/daemok/daemok/observe/record"
 )
 
-// What is noted is read again as it was.
+// What decisions saved is read from the record, each once with all of its nodes.
 func TestSavingsOnRecord(t *testing.T) {
 	at := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
-	said := func(after time.Duration, node, said string, more ...string) record.Statement {
-		about := record.Object{Kind: record.Node, Name: node}
-		return record.Statement{About: about, Said: said, More: more, From: at.Add(after)}
+	went := func(after time.Duration, node string, saved *record.Saved) record.Statement {
+		return record.Statement{About: record.Object{Kind: record.Node, Name: node}, From: at.Add(after), Saved: saved}
 	}
 	got := Noted([]record.Statement{
-		said(0, "a", "its disruption saves $0.104000/h, as planned"),
-		said(0, "b", "its disruption saves $0.104000/h, as planned"),
-		said(time.Minute, "d", "its disruption saves $0.024000/h: $0.054000/h was planned", "2 nodes together"),
-		said(time.Minute, "c", "its disruption saves $0.024000/h: $0.054000/h was planned", "2 nodes together"),
-		said(2*time.Minute, "e", "its disruption costs $0.010000/h: its replacements cost more than planned, "+
-			"and $0.054000/h was to be saved"),
-		said(2*time.Minute, "f", "stays"),
+		went(0, "a", &record.Saved{Decision: "a", Promised: 0.104, Realised: 0.104}),
+		went(0, "b", &record.Saved{Decision: "b", Promised: 0.104, Realised: 0.104}),
+		went(time.Minute, "d", &record.Saved{Decision: "c", Promised: 0.054, Realised: 0.024}),
+		went(time.Minute, "c", &record.Saved{Decision: "c", Promised: 0.054, Realised: 0.024}),
+		went(2*time.Minute, "e", &record.Saved{Decision: "e", Promised: 0.054, Realised: -0.01}),
+		went(2*time.Minute, "f", nil),
 	})
 	want := []Saving{
 		{at.Add(2 * time.Minute), []string{"e"}, 0.054, -0.01},

@@ -194,10 +194,11 @@ func (v *Savings) note(e apply.Ended, promised, realised quantity.MicroUSDPerHou
 		said = fmt.Sprintf("its disruption saves %s: %s was planned", realised, promised)
 	}
 	at := v.Now().UTC()
+	saved := &record.Saved{Decision: e.Removals[0].Node, Promised: promised.Dollars(), Realised: realised.Dollars()}
 	for i, r := range e.Removals {
 		if e.Gone[i] {
 			about := record.Object{Kind: record.Node, Name: r.Node}
-			v.Record.Note(record.Statement{About: about, Claim: r.Claim, Said: said, More: together(e), From: at})
+			v.Record.Note(record.Statement{About: about, Claim: r.Claim, Said: said, More: together(e), From: at, Saved: saved})
 		}
 	}
 }

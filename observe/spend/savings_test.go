@@ -51,6 +51,15 @@ func (o *story) said(node string) (out []string) {
 	return out
 }
 
+// saved is what is on record of the nodes a and b.
+func (o *story) saved() []spend.Saving {
+	var all []record.Statement
+	for _, node := range []string{"a", "b"} {
+		all = append(all, o.kept.About(record.Object{Kind: record.Node, Name: node})...)
+	}
+	return spend.Noted(all)
+}
+
 // counted is what has been counted, without series that are zero.
 func (o *story) counted(t *testing.T) []string { return scrape(t, o.savings) }
 
@@ -84,6 +93,9 @@ func TestAReplacementSavesWhatWasPlanned(t *testing.T) {
 	}
 	if got, want := o.said("b"), []string{"its disruption saves $0.158000/h, as planned", "2 nodes together"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("on record is %q, want %q", got, want)
+	}
+	if got := o.saved(); len(got) != 1 || !slices.Equal(got[0].Nodes, []string{"a", "b"}) || got[0].Promised != 0.158 || got[0].Realised != 0.158 {
+		t.Errorf("saved on record: %+v, want $0.158 promised and realised by one decision about a and b", got)
 	}
 }
 
