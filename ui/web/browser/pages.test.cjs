@@ -302,6 +302,50 @@ test("what is unfolded and has the focus stays so while the cluster changes", as
   await page.close();
 });
 
+test("the rows of nodes that have not changed stay as they are, with focus and selection", async () => {
+  const s = await example("--nodes", "12");
+  const page = await look(s, "#/nodes");
+  const row = (n) => page.locator("tbody tr", { has: page.locator(`a:text-is("ip-10-0-0-${n}.eu-west-1.compute.internal")`) });
+  await row(9).locator("a").focus();
+  await page.evaluate(() => {
+    const rows = [...document.querySelectorAll("tbody tr[aria-rowindex]")];
+    window.touched = new Set();
+    new MutationObserver((list) => list.forEach((m) => {
+      const e = m.target.nodeType === Node.TEXT_NODE ? m.target.parentElement : m.target;
+      if (m.type === "childList" && e.tagName === "TBODY") [...m.addedNodes, ...m.removedNodes].forEach((n) => window.touched.add(n.textContent));
+      else if (e?.closest("td, th") !== e?.closest("tr")?.lastElementChild) window.touched.add(e?.closest("tr").querySelector("a").textContent); // not the age
+    })).observe(document.querySelector("tbody"), { subtree: true, childList: true, attributes: true, attributeFilter: ["class", "href"], characterData: true });
+    getSelection().selectAllChildren(rows[1].querySelector("a"));
+    window.chosen = getSelection().toString();
+    window.had = document.activeElement;
+  });
+  await s.say("become 3 draining");
+  await row(7).locator(".status", { hasText: "draining" }).waitFor();
+  assert.deepEqual(await page.evaluate(() => [...window.touched]), ["ip-10-0-0-7.eu-west-1.compute.internal"], "other rows are made again");
+  assert.ok(await page.evaluate(() => getSelection().toString() !== "" && getSelection().toString() === window.chosen), "the selection is lost");
+  assert.ok(await page.evaluate(() => document.activeElement === window.had), "the focus is lost");
+
+  // A row that goes elsewhere takes the focus with it; where its node goes, the table keeps it.
+  await page.locator("thead button", { hasText: "Status" }).click();
+  const last = row(9);
+  await last.locator("a").focus();
+  const before = Number(await last.getAttribute("aria-rowindex"));
+  await s.say("become 5 cordoned");
+  await last.locator(".status", { hasText: "cordoned" }).waitFor();
+  assert.ok(Number(await last.getAttribute("aria-rowindex")) < before, "the row has not moved");
+  assert.match(await page.evaluate(() => document.activeElement.hash ?? ""), /ip-10-0-0-9/, "the focus has not moved with its row");
+  const order = await page.locator("tbody tr[aria-rowindex]").evaluateAll((rows) => rows.map((r) => Number(r.getAttribute("aria-rowindex"))));
+  assert.deepEqual(order, [...order].sort((a, b) => a - b), "rows are not in their order");
+  await s.say("rename 5 another");
+  await has(page, "tbody", "another");
+  assert.equal(await page.evaluate(() => document.activeElement.className), "list", "the focus has left the table");
+  await page.fill("#search", "no-such-node");
+  await page.getByText("No node is found.").waitFor();
+  await page.fill("#search", "");
+  await page.locator("tbody tr[aria-rowindex='13']").waitFor();
+  await page.close();
+});
+
 test("the link that skips to the content stays on its page", async () => {
   const page = await look(await example("--nodes", "3"), "#/nodes");
   await page.keyboard.press("Tab");
