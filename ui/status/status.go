@@ -236,7 +236,7 @@ func (s *screen) waiting() {
 	for i := range s.c.Waiting[:shown] {
 		w := &s.c.Waiting[i]
 		what := text.Of(w.Reason)
-		if !w.Placed {
+		if w.Stuck() {
 			what = text.Say(text.Bad, "a place: see what is wrong")
 		}
 		t.Add(text.Of(w.Name()), text.Say(text.Plain, "%d", w.Count), text.Of(Ago(s.c.At.Sub(w.Since))), what)

@@ -38,7 +38,7 @@ func (k *known) problems(c *Cluster) []Problem {
 		add(Failure, "", "no controller acts, so no instance is launched or removed: %s", c.Controller.Why)
 	}
 	for i := range c.Waiting {
-		if w := &c.Waiting[i]; !w.Placed {
+		if w := &c.Waiting[i]; w.Stuck() {
 			add(Failure, w.Name(), "%s without a place: %s", brief.Counted(w.Count, "pod"),
 				pointing(c, strings.TrimPrefix(w.Reason, "has no place: ")))
 		}

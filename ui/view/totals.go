@@ -51,7 +51,7 @@ func totalsOf(c *Cluster, least float64) Totals {
 	}
 	for i := range c.Waiting {
 		t.Waiting += c.Waiting[i].Count
-		if !c.Waiting[i].Placed {
+		if c.Waiting[i].Stuck() {
 			t.Unplaced += c.Waiting[i].Count
 		}
 	}

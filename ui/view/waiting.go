@@ -17,10 +17,13 @@ type Waiting struct {
 	Count     int       `json:"count"`
 	Since     time.Time `json:"since"` // when the first of them came
 	Requests  string    `json:"requests"`
-	Placed    bool      `json:"placed"` // a place is found, or no plan has looked at them yet
-	Looked    bool      `json:"looked"` // a plan has
+	Placed    bool      `json:"placed"` // a plan has found a place for them
+	Looked    bool      `json:"looked"` // a plan has looked at them
 	Reason    string    `json:"reason"` // where they are to run, or why they have no place
 }
+
+// Stuck reports whether a plan has found no place for them.
+func (w *Waiting) Stuck() bool { return w.Looked && !w.Placed }
 
 // Came is a pod that needs a place.
 type Came struct {
@@ -92,8 +95,8 @@ func (k *known) waiting() []Waiting {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Waiting) int {
-		if a.Placed != b.Placed { // those without a place come first
-			if a.Placed {
+		if a.Stuck() != b.Stuck() { // they come first
+			if b.Stuck() {
 				return 1
 			}
 			return -1
@@ -112,11 +115,11 @@ func (k *known) placeOf(p *cluster.Pod) (reason string, placed bool) {
 		}
 		switch c := k.Controller; {
 		case c != nil && c.Standing == Shadow:
-			return awaitsOther, true
+			return awaitsOther, false
 		case c != nil && c.Standing == Idle:
-			return awaitsController, true
+			return awaitsController, false
 		}
-		return awaitsPlan, true
+		return awaitsPlan, false
 	}
 	return because(s), s.Placed()
 }

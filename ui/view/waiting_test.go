@@ -18,15 +18,18 @@ func TestPodsWaitForANodeOrForAPlan(t *testing.T) {
 		controller     *Controller
 		placed, looked bool
 	}{
-		"no plan has looked":       {web, nil, true, false},
-		"no controller acts":       {web, &Controller{Standing: Idle}, true, false},
-		"Daemok is in shadow":      {web, &Controller{Standing: Shadow}, true, false},
+		"no plan has looked":       {web, nil, false, false},
+		"no controller acts":       {web, &Controller{Standing: Idle}, false, false},
+		"Daemok is in shadow":      {web, &Controller{Standing: Shadow}, false, false},
 		"it can be placed nowhere": {unable, nil, false, true},
 	} {
 		s := &cluster.Snapshot{Now: at, Waiting: []cluster.Pod{c.pod}}
 		got := Of(Input{Snapshot: s, Controller: c.controller}).Waiting
 		if len(got) != 1 || got[0].Placed != c.placed || got[0].Looked != c.looked {
 			t.Errorf("%s: got %+v, want placed %v and looked at %v", name, got, c.placed, c.looked)
+		}
+		if stuck := c.looked && !c.placed; got[0].Stuck() != stuck {
+			t.Errorf("%s: stuck %t, want %t", name, got[0].Stuck(), stuck)
 		}
 	}
 }

@@ -53,10 +53,10 @@ func (s *waiting) id(row int) string {
 }
 
 func waitTone(w *view.Waiting) text.Tone {
-	if w.Placed {
-		return text.Plain
+	if w.Stuck() {
+		return text.Bad
 	}
-	return text.Bad
+	return text.Plain
 }
 
 func (s *waiting) cells(row int, now time.Time) []cell {

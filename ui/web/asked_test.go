@@ -177,7 +177,7 @@ func TestASourceWithoutASnapshotHasNoCost(t *testing.T) {
 func TestACardExplains(t *testing.T) {
 	c := example.New(time.Now(), 12, 6)
 	c.Wait(time.Now(), view.Waiting{
-		Namespace: "shop", Owner: "Deployment/web", Pods: []string{"web-1"}, Count: 1,
+		Namespace: "shop", Owner: "Deployment/web", Pods: []string{"web-1"}, Count: 1, Looked: true,
 		Reason: "NodePool/batch: cpu limit reached",
 	})
 	for path, says := range map[string]string{

@@ -106,7 +106,7 @@ export function waitingPage(cluster) {
           el("thead", {}, el("tr", {}, ["Pods of", "Count", "Each requests", "Since", "What they wait for"].map((h, i) => el("th", { scope: "col", class: i === 1 ? "number" : i === 2 ? "wide-only" : null }, h)))),
           el("tbody", {}, list.map((w) => el("tr", {},
             el("th", { scope: "row" }, el("a", { href: to("pod", w.namespace, w.pods[0]) }, w.namespace + "/" + (w.owner || w.pods[0]))), el("td", { class: "number" }, w.count.toLocaleString("en-US")),
-            el("td", { class: "wide-only" }, w.requests), el("td", {}, age(w.since, now)), el("td", { class: w.placed ? null : "failure" }, w.reason))))),
+            el("td", { class: "wide-only" }, w.requests), el("td", {}, age(w.since, now)), el("td", { class: w.looked && !w.placed ? "failure" : null }, w.reason))))),
         cluster.more.waiting > 0 && el("p", {}, `and ${cluster.more.waiting} more groups`));
     },
   };
@@ -124,7 +124,7 @@ export function podPage(cluster, namespace, name) {
         ["Owner", ownerLink(pod.namespace, pod.owner)], ["DaemonSet", pod.daemon && "yes"], ["Keeps its node", pod.keeps]])];
     }
     if (waits) {
-      return [facts([["State", el("span", { class: waits.placed ? "" : "failure" }, !waits.placed ? "has no place" : waits.looked ? "waits for a node that is found" : "no plan has looked at it yet")], ["Because", waits.reason],
+      return [facts([["State", el("span", { class: waits.looked && !waits.placed ? "failure" : "" }, !waits.looked ? "no plan has looked at it yet" : waits.placed ? "waits for a node that is found" : "has no place")], ["Because", waits.reason],
         ["Waits for", age(waits.since, cluster.now())], ["Requests", waits.requests], ["Owner", ownerLink(namespace, waits.owner)], ["Of the same kind", count(waits.count, "pod")]])];
     }
     if (seen.known !== false) return []; // lists are cut short: the card knows it, or is still being read

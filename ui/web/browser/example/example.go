@@ -145,7 +145,7 @@ func (c *Cluster) sum() {
 	}
 	for i := range c.now.Waiting {
 		t.Waiting += c.now.Waiting[i].Count
-		if !c.now.Waiting[i].Placed {
+		if c.now.Waiting[i].Stuck() {
 			t.Unplaced += c.now.Waiting[i].Count
 		}
 	}
@@ -238,7 +238,7 @@ func (c *Cluster) Wait(at time.Time, w view.Waiting) {
 		for i := range w.Count {
 			c.now.Came = append(c.now.Came, view.Came{Namespace: w.Namespace, Name: podOf(&w, i), At: w.Since})
 		}
-		if !w.Placed {
+		if w.Stuck() {
 			c.now.Problems = append([]view.Problem{{Severity: view.Failure, About: w.Name(), Text: fmt.Sprintf("%d pods: %s", w.Count, w.Reason)}}, c.now.Problems...)
 		}
 	})

@@ -156,7 +156,7 @@ func (p *place) obey(c *example.Cluster, line string) error {
 	case "wait":
 		c.Wait(now, view.Waiting{
 			Namespace: "shop", Owner: "Deployment/" + rest, Pods: []string{rest + "-1"}, Count: 3, Since: now.Add(-90 * time.Second), Requests: "cpu: 500m, memory: 1Gi",
-			Reason: "NodePool/batch: cpu limit reached: 16 of 20 used, m5.2xlarge needs 8 more",
+			Looked: true, Reason: "NodePool/batch: cpu limit reached: 16 of 20 used, m5.2xlarge needs 8 more",
 		})
 	case "place":
 		c.Place(now)
