@@ -50,7 +50,16 @@ func poolName(id cluster.PoolID) string {
 // launched is what is launched for pods that wait.
 func (in *Input) launched() page.Block {
 	b := page.Block{Heading: "+ Launched for pending pods", Tone: text.Good}
-	if slices.ContainsFunc(in.Plan.Launches, func(l plan.Launch) bool { return l.Static }) {
+	static := 0
+	for i := range in.Plan.Launches {
+		if in.Plan.Launches[i].Static {
+			static++
+		}
+	}
+	switch {
+	case static == len(in.Plan.Launches) && static > 0:
+		b.Heading = "+ Launched for static pools"
+	case static > 0:
 		b.Heading = "+ Launched for pending pods and static pools"
 	}
 	b.Table = table("COUNT>", "TYPE", "ZONE~", "CAPACITY", "POOL~", "PODS>", "$/H>")

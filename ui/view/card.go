@@ -379,7 +379,11 @@ func (k *known) explainPool(card *Card, o record.Object) bool {
 		}
 	}
 	row := k.pool(p, nodes)
-	card.State = fmt.Sprintf("may launch instances, and has %s for %s", brief.Counted(row.Nodes, "node"),
+	has := brief.Counted(row.Nodes, "node")
+	if row.Replicas != nil {
+		has = fmt.Sprintf("%d of %s that it keeps", row.Nodes, brief.Counted(int(*row.Replicas), "node"))
+	}
+	card.State = fmt.Sprintf("may launch instances, and has %s for %s", has,
 		fmt.Sprintf("$%.3f/h", row.Cost.PerHour))
 	if !row.Ready {
 		card.State, card.Bad = "may launch nothing: "+row.Reason, true

@@ -49,7 +49,7 @@ func (k *known) problems(c *Cluster) []Problem {
 			add(Failure, p.ID(), "it may launch nothing: %s", p.Reason)
 		}
 		if p.Missing > 0 && p.Ready {
-			add(Failure, p.ID(), "%s of %d (spec.replicas) missing: limits, or what AWS has, allow no more", brief.Counted(int(p.Missing), "node is", "nodes are"), *p.Replicas)
+			add(Failure, p.ID(), "%d of %d nodes (spec.replicas) are missing: limits, or what AWS has, allow no more", p.Missing, *p.Replicas)
 		}
 		for _, l := range p.Limits {
 			if l.Reached() {
