@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
@@ -50,7 +51,9 @@ type Space struct {
 }
 
 // noPods says why pods never add to a static pool.
-func (p *Pool) noPods() string { return p.Keeps() + ", and pods never add to them" }
+func (p *Pool) noPods() string {
+	return "it" + strings.TrimPrefix(p.Keeps(), p.ID.String()) + ", and pods never add any"
+}
 
 // ForPool prepares the answers for a pool. Options are launched as they should be launched:
 // reserved capacity, then by price, what has no price last, ties by instance type, zone and option.
