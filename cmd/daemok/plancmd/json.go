@@ -181,9 +181,9 @@ func view(p *plan.Plan) JSON {
 		Short: output.Each(p.Short, func(x plan.Short) shortJSON {
 			return shortJSON{x.Pool.String(), x.Want, x.Missing, x.Why()}
 		}),
-		Dropped:     output.Each(p.Dropped, droppedView),
-		Together:    output.Each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
-		effortJSON:  effortJSON{p.Steps, p.Exhausted},
+		Dropped:    output.Each(p.Dropped, droppedView),
+		Together:   output.Each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
+		effortJSON: effortJSON{p.Steps, p.Exhausted},
 	}
 	for i := range p.Moves {
 		v.Dropped = append(v.Dropped, output.Each(p.Moves[i].Dropped, droppedView)...)
