@@ -178,7 +178,7 @@ templates: ## read the CloudFormation template and the Terraform module of deplo
 .PHONY: lab-test
 lab-test: build ## tests of the lab module and the stories in labs
 	@echo "test: lab module and lab stories"
-	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(QUICKLY) go test -vet=off $(SHUFFLE) -parallel 5 -timeout 60m ./stories ./oracle ./...
+	@cd lab && DAEMOK_BIN=$(CURDIR)/bin DAEMOK_SUM="$$(sha256sum ../bin/daemok*)" $(QUICKLY) go test -vet=off $(SHUFFLE) -parallel 3 -timeout 60m ./stories ./oracle ./...
 
 ##@ Longer checks
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/offering"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -18,7 +19,9 @@ import (
 
 // Missing returns the launches of the nodes that static pools lack, by pool, and the pools for which not all can be
 // launched. Nodes that are being deleted count for limits until they are gone, so that what is missing may have to wait
-// for them. Cost: linear in nodes and instances; where something is missing, that of place.Place for as many pods.
+// for them. Of one pool no more are launched at once than one request to EC2 may ask for.
+//
+// Cost: linear in nodes and instances; where something is missing, that of place.Place for as many pods.
 func Missing(s *cluster.Snapshot, o place.Options) (launches []plan.Launch, short []plan.Short) {
 	for i := range s.Pools {
 		p := &s.Pools[i]
@@ -29,16 +32,27 @@ func Missing(s *cluster.Snapshot, o place.Options) (launches []plan.Launch, shor
 		if missing <= 0 {
 			continue
 		}
-		own, reasons := Launches(s, p, missing, o)
+		own, reasons := Launches(beside(s, launches), p, min(missing, offering.InstancesMax), o)
 		for j := range own {
 			own[j].Name = fmt.Sprintf("static-%d", len(launches)+1)
 			launches = append(launches, own[j])
 		}
-		if left := missing - int64(len(own)); left > 0 {
-			short = append(short, plan.Short{Pool: p.ID, Want: *p.Replicas, Missing: left, Reasons: reasons})
+		if len(own) < int(min(missing, offering.InstancesMax)) {
+			short = append(short, plan.Short{Pool: p.ID, Want: *p.Replicas, Missing: missing - int64(len(own)), Reasons: reasons})
 		}
 	}
 	return launches, short
+}
+
+// beside is the snapshot with launches of other pools, which take of the same capacity reservations.
+func beside(s *cluster.Snapshot, launches []plan.Launch) *cluster.Snapshot {
+	out := *s
+	out.Instances = slices.Clip(out.Instances)
+	for i := range launches {
+		l := &launches[i]
+		out.Instances = append(out.Instances, cluster.Instance{Claim: l.Name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements})
+	}
+	return &out
 }
 
 // elsewhere keeps an instance that is being launched already from being one of those that are missing.

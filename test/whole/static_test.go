@@ -223,3 +223,21 @@ func TestDeathWhileAStaticPoolIsScaled(t *testing.T) {
 		}
 	}
 }
+
+// All nodes that a static pool lacks are launched by one call of EC2, as far as they are of one shape.
+func TestTwoHundredStaticNodesAreOneLaunch(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 87}, func(t *testing.T, w *world) {
+		c := w.start(setup{})
+		w.pool("default", keeps(200, 0))
+		w.until(10*time.Minute, "two hundred nodes", func() bool { return w.has(200) })
+		launches := 0
+		for _, call := range c.ordeal.made() {
+			if call == "Launch" {
+				launches++
+			}
+		}
+		if launches != 1 {
+			t.Errorf("%d calls launched two hundred nodes of one pool, want 1", launches)
+		}
+	})
+}
