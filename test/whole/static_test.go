@@ -224,8 +224,8 @@ func TestDeathWhileAStaticPoolIsScaled(t *testing.T) {
 	}
 }
 
-// All nodes that a static pool lacks are launched by one call of EC2, as far as they are of one shape.
-func TestTwoHundredStaticNodesAreOneLaunch(t *testing.T) {
+// All nodes that a static pool lacks are launched together: the first of them in a call that goes ahead, the others in one.
+func TestTwoHundredStaticNodesAreLaunchedTogether(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 87}, func(t *testing.T, w *world) {
 		c := w.start(setup{})
 		w.pool("default", keeps(200, 0))
@@ -236,8 +236,8 @@ func TestTwoHundredStaticNodesAreOneLaunch(t *testing.T) {
 				launches++
 			}
 		}
-		if launches != 1 {
-			t.Errorf("%d calls launched two hundred nodes of one pool, want 1", launches)
+		if launches > 2 {
+			t.Errorf("%d calls launched two hundred nodes of one pool, want 2 at most", launches)
 		}
 	})
 }
