@@ -210,7 +210,7 @@ func (k *known) explainWaiting(card *Card, pods []cluster.Pod) {
 	for _, shape := range order {
 		group := byShape[shape]
 		reason, placed := k.placeOf(&group[0])
-		if placed {
+		if placed || !looked(reason) {
 			card.State += "; it " + reason
 			continue
 		}
