@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -64,5 +65,6 @@ func (d definitions) allow(kind schema.GroupVersionKind, data []byte) error {
 	for _, one := range several.Errors() {
 		words = append(words, one.Error())
 	}
+	slices.Sort(words) // rules of one object are evaluated in random order
 	return errors.New(strings.Join(words, "; "))
 }
