@@ -342,6 +342,7 @@ type Instance struct {
 	Planned       bool  // launched by a plan for pods that waited; what users launch they also withdraw
 	Replacement   bool  // launched to replace nodes, or for pods of nodes that are leaving: it is not withdrawn for lack of pods
 	LaunchedFor   []Pod // the pods it was launched for that still wait, are expected or sit on a node that is being deleted
+	Pods          []Pod // that have their places on it already, while a plan seeks places for others; no snapshot of a cluster has any
 
 	PurposeUnknown bool // a plan launched it, and it is not known for which pods
 	TypesUnknown   bool // what its pool may launch is not known: its amounts are what was asked for

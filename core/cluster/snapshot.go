@@ -19,6 +19,7 @@ type Snapshot struct {
 	Instances []Instance
 	Pools     []Pool
 	Daemons   []Daemon
+	Buffers   []Buffer
 	PDBs      []PodDisruptionBudget
 	Breakers  []Breaker
 	Freeze    string // why no node may be disturbed for the time being, by its user's word or since the clock is in doubt; empty: it may
@@ -67,6 +68,9 @@ func (s *Snapshot) SortLists() {
 	slices.SortFunc(s.Daemons, func(a, b Daemon) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	slices.SortFunc(s.Buffers, func(a, b Buffer) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // Without returns a snapshot in which the named nodes are gone and their
@@ -90,7 +94,7 @@ func (s *Snapshot) Without(nodes ...string) *Snapshot {
 	return &out
 }
 
-// Shapes lists the shapes of all pods and daemons, each once, by first use. Cost:
+// Shapes lists the shapes of all pods, daemons and buffers, each once, by first use. Cost:
 // linear in pods.
 func (s *Snapshot) Shapes() []*Shape {
 	var out []*Shape
@@ -117,6 +121,9 @@ func (s *Snapshot) Shapes() []*Shape {
 	}
 	for i := range s.Daemons {
 		use(s.Daemons[i].Shape)
+	}
+	for i := range s.Buffers {
+		use(s.Buffers[i].Shape)
 	}
 	return out
 }

@@ -92,25 +92,37 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 	s = fixed.begun(s)
 	placed, likely, dropped := homes(s, policy, effort)
 	coming := coming(s, placed.Placements, policy)
+	var room headroom
+	taken := slices.Concat(placed.Placements, coming.Placements)
+	if !effort.Part {
+		room = headroomOf(s, placed.Launches, taken, policy, effort)
+	}
 	out := plan.Plan{
 		Basis:      s.Revision,
-		Launches:   placed.Launches,
+		Launches:   slices.Concat(placed.Launches, room.launches),
 		Placements: placed.Placements,
 		Unplaced:   placed.Unplaced,
+		Buffers:    room.buffers,
 		Joining:    placed.Joining,
 		Holds:      stayFor(s, placed.Placements),
 		CostBefore: cost(known),
-		Steps:      placed.Steps + coming.Steps,
+		Steps:      placed.Steps + coming.Steps + room.steps,
 		Exhausted:  placed.Exhausted,
 		Bound:      placed.Bound,
 		Margins:    placed.Margins,
 		Likely:     likely,
-		SpotMore:   placed.SpotMore,
+		SpotMore:   placed.SpotMore + room.spotMore,
 		Dropped:    dropped,
 	}
-	if !effort.Part {
-		leaving := leave(promised(s, coming.Placements), &placed, coming.Placements, policy, effort, found)
-		out.Withdrawals, out.Moves, out.Kept, out.Asked = withdrawals(s, &placed, &coming), leaving.Moves, leaving.Kept, leaving.Asked()
+	real := s
+	s, others := withBuffers(s, room.buffers)
+	if !effort.Part && !room.exhausted {
+		placed.Launches = out.Launches
+		leaving := leave(promised(s, coming.Placements), &placed, slices.Concat(coming.Placements, others), policy, effort, found)
+		out.Withdrawals = withdrawals(s, &placed, &coming, others)
+		out.Moves, out.Kept, out.Asked = leaving.Moves, leaving.Kept, leaving.Asked()
+		withoutVirtual(out.Moves)
+		room.keepRoom(real, &out, taken, policy, effort)
 	}
 	out.Emptying = emptying(s, &out)
 	fixed.join(&out)
@@ -161,8 +173,8 @@ func (p Policy) leaving() disruption.Options {
 func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Search {
 	s = withoutSurplus(s, p.Moves)
 	coming := coming(s, p.Placements, policy).Placements
-	s = promised(s, coming)
-	return disruption.New(s, needed(p.Placements), simulatorOf(s, p.Launches, slices.Concat(p.Placements, coming), policy), policy.leaving())
+	s, others := withBuffers(promised(s, coming), p.Buffers)
+	return disruption.New(s, needed(p.Placements), simulatorOf(s, p.Launches, slices.Concat(p.Placements, coming, others), policy), policy.leaving())
 }
 
 // needed lists the nodes that waiting pods are placed on.
@@ -241,14 +253,14 @@ func preferred(answers []place.Result) int {
 }
 
 // withdrawals are the launches that no pod is to use, neither one that waits nor one that is
-// coming. One whose pods found no place is kept, since they may yet; so is every launch when the
+// coming nor a virtual one. One whose pods found no place is kept, since they may yet; so is every launch when the
 // effort did not suffice to place all pods.
-func withdrawals(s *cluster.Snapshot, placed, coming *place.Result) []plan.Withdrawal {
+func withdrawals(s *cluster.Snapshot, placed, coming *place.Result, virtual []plan.Placement) []plan.Withdrawal {
 	if placed.Exhausted || coming.Exhausted {
 		return nil
 	}
 	used, left := map[string]bool{}, map[[2]string]bool{}
-	for _, p := range slices.Concat(placed.Placements, coming.Placements) {
+	for _, p := range slices.Concat(placed.Placements, coming.Placements, virtual) {
 		if p.On == plan.OnInstance {
 			used[p.Target] = true
 		}

@@ -91,6 +91,9 @@ func (r *replicas) join(p *plan.Plan) {
 		}
 	}
 	land(p.Placements, true)
+	for i := range p.Buffers {
+		land(p.Buffers[i].Places, false)
+	}
 	for i := range p.Moves {
 		land(p.Moves[i].Placements, false)
 	}

@@ -56,6 +56,9 @@ func RulesText(s *cluster.Shape) string {
 	b.WriteString(s.Namespace)
 	b.WriteByte('|')
 	b.WriteString(s.Unable)
+	if s.Virtual {
+		b.WriteString("|virtual")
+	}
 	for _, l := range s.Labels {
 		b.WriteByte('\x00')
 		b.WriteString(l.Key)

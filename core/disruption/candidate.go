@@ -129,6 +129,12 @@ func (c *candidate) hindrance(s *cluster.Snapshot, g PDBs, reason plan.RemovalRe
 	return ""
 }
 
+// heldByBuffers reports whether the node would be empty but for virtual pods.
+func (c *candidate) heldByBuffers() bool {
+	real := slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool { return holds(&p) && !p.Shape.Virtual })
+	return !real && !IsEmpty(c.Node)
+}
+
 // needsPlaces reports whether a pod of the node needs another place once it has gone.
 func (c *candidate) needsPlaces() bool {
 	return slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool { return p.Returns })

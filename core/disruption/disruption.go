@@ -141,6 +141,9 @@ func (x *Search) keepBy(c *candidate, reason plan.RemovalReason, by plan.KeptBy,
 	if why == c.Rests {
 		by = plan.KeptByTime
 	}
+	if c.heldByBuffers() && (by == plan.KeptByFinding || by == plan.KeptByPool) {
+		why = "Node has buffer pods: " + why
+	}
 	x.kept[c.at] = true
 	x.Kept = append(x.Kept, plan.Kept{Node: c.Name, Reason: reason, By: by, Why: why})
 }

@@ -57,9 +57,13 @@ func counted(pods int) string {
 }
 
 // EvictionCost is how much its owner minds that the pod is evicted, 1 for an
-// ordinary one: 1 + deletion cost / 2^27 + priority / 2^25, from -10 to 10.
+// ordinary one: 1 + deletion cost / 2^27 + priority / 2^25, from -10 to 10. No one minds
+// that virtual pods move.
 // Source: behaviour of Karpenter v1, disruption costs.
 func EvictionCost(pod *cluster.Pod) float64 {
+	if pod.Shape.Virtual {
+		return -10
+	}
 	cost := 1 + float64(float64(pod.DeletionCost)/(1<<27)) + float64(float64(pod.Shape.Priority)/(1<<25))
 	return min(10, max(-10, cost))
 }

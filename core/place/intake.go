@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -128,6 +129,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	}
 	running := in.running(s)
 	in.here = running
+	bound := in.boundTo(s)
 	daemons := map[*cluster.Shape]*topology.Rules{}
 	for i := range s.Daemons {
 		daemons[s.Daemons[i].Shape] = in.run.Board.Rules(topology.Preference{Shape: s.Daemons[i].Shape})
@@ -154,6 +156,7 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	in.run.Board.Start()
 	in.run.scheduler.RecordFollowers()
 	in.run.Values.Counted = !in.run.Board.Empty()
+	in.bind(bound)
 	if !in.run.Values.Counted {
 		return
 	}
@@ -173,6 +176,42 @@ func (in *intake) setUpBoard(s *cluster.Snapshot) {
 	}
 	in.expectDaemons(s, nodes)
 	in.base = in.run.Board.Clone()
+}
+
+// boundTo makes groups, by claim, of the pods that have their places on instances being launched.
+func (in *intake) boundTo(s *cluster.Snapshot) map[string][]*demand.Group {
+	out := map[string][]*demand.Group{}
+	for i := range s.Instances {
+		m := &s.Instances[i]
+		if len(m.Pods) == 0 {
+			continue
+		}
+		groups := groupByShape(m.Pods)
+		for _, g := range groups {
+			g.PodClass, g.Need = in.run.classes.of(g.Shape), in.run.Dims.Need(g.Shape)
+		}
+		out[m.Claim] = groups
+	}
+	return out
+}
+
+// bind takes their room, and counts them.
+func (in *intake) bind(bound map[string][]*demand.Group) {
+	if len(bound) == 0 {
+		return
+	}
+	for _, target := range in.run.Targets {
+		if target.On != plan.OnInstance {
+			continue
+		}
+		for _, g := range bound[target.Name] {
+			lv, n := g.PodClass.Required(), int64(len(g.Pods))
+			target.Take(in.run.Dims, g, lv, n)
+			if in.run.Values.Counted {
+				in.run.Board.Put(lv.Rules, target.Place, n, false)
+			}
+		}
+	}
 }
 
 // expectDaemons counts daemon pods that are still to come.

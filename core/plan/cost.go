@@ -32,11 +32,11 @@ func (p Plan) LaunchCost() quantity.MicroUSDPerHour {
 	return sum
 }
 
-// forPods is LaunchCost without static pools, whose nodes are launched for no pod.
+// forPods is LaunchCost without what is launched for no pod that exists: static pools and buffers.
 func (p *Plan) forPods() quantity.MicroUSDPerHour {
 	sum := p.LaunchCost()
 	for i := range p.Launches {
-		if p.Launches[i].Static {
+		if p.Launches[i].Static || p.Launches[i].forBuffers() {
 			sum -= p.Launches[i].Choice.Cost()
 		}
 	}

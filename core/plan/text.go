@@ -56,6 +56,9 @@ func (p Plan) String() string {
 	for _, e := range p.Emptying {
 		fmt.Fprintln(&b, e)
 	}
+	for i := range p.Buffers {
+		fmt.Fprintln(&b, &p.Buffers[i])
+	}
 	return b.String()
 }
 
@@ -74,7 +77,7 @@ func (l *Launch) write(b *strings.Builder) {
 			fmt.Fprintf(b, "  with room for %s\n", Names(l.Pods))
 		}
 	} else {
-		fmt.Fprintf(b, "  for %s: %s\n", Names(l.Pods), l.Requests)
+		fmt.Fprintf(b, "  for %s: %s\n", l.whose(), l.Requests)
 	}
 	for _, r := range l.Requirements {
 		fmt.Fprintf(b, "  require %s\n", constraint.Requirements{r})
@@ -88,6 +91,17 @@ func (l *Launch) write(b *strings.Builder) {
 	for _, note := range l.Notes {
 		fmt.Fprintf(b, "  %s\n", note)
 	}
+}
+
+// whose names the pods that the launch is for.
+func (l *Launch) whose() string {
+	switch {
+	case len(l.Buffers) == 0:
+		return Names(l.Pods)
+	case len(l.Pods) == 0:
+		return BufferText(l.Buffers)
+	}
+	return Names(l.Pods) + ", " + BufferText(l.Buffers)
 }
 
 // Decision says in one line what is launched and the next two best with what speaks against them.

@@ -47,7 +47,8 @@ func checkNames(s *cluster.Snapshot) error {
 		unique("waiting pod", s.Waiting, podName), unique("node", s.Nodes, func(n cluster.Node) string { return n.Name }),
 		unique("machine", s.Instances, func(m cluster.Instance) string { return m.Claim }),
 		unique("pool", s.Pools, func(p cluster.Pool) string { return slashed(p.ID.Kind, p.ID.Name) }),
-		unique("daemon", s.Daemons, func(d cluster.Daemon) string { return slashed(d.Namespace, d.Name) }))
+		unique("daemon", s.Daemons, func(d cluster.Daemon) string { return slashed(d.Namespace, d.Name) }),
+		unique("buffer", s.Buffers, func(b cluster.Buffer) string { return slashed(b.Namespace, b.Name) }))
 	for i := range s.Nodes {
 		err = errors.Join(err, unique("pod of node "+s.Nodes[i].Name, s.Nodes[i].Pods, podName))
 	}

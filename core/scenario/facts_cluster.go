@@ -22,6 +22,7 @@ var top = slices.Concat([]part[snapshot]{
 	&list[snapshot, pod]{at: func(s *snapshot) *[]pod { return &s.Expected },
 		line: podLine("expected", "A pod that was just created, or one whose node is gone and that its owner will replace. Capacity is kept for it.")},
 	&list[snapshot, cluster.Daemon]{at: func(s *snapshot) *[]cluster.Daemon { return &s.Daemons }, line: daemonLine},
+	&list[snapshot, cluster.Buffer]{at: func(s *snapshot) *[]cluster.Buffer { return &s.Buffers }, line: bufferLine},
 	catalogues,
 	&list[snapshot, nodePool]{at: func(s *snapshot) *[]nodePool { return &s.Pools }, line: poolLine},
 	&list[snapshot, cluster.PodDisruptionBudget]{at: func(s *snapshot) *[]cluster.PodDisruptionBudget { return &s.PDBs }, line: pdbLine},

@@ -76,6 +76,7 @@ var instanceLine = line[instance]{noun: "machine", means: "A NodeClaim whose nod
 		taints("startup-taint", func(m *instance) *[]constraint.Taint { return &m.StartupTaints }, ""),
 	}, sizes(func(m *instance) *quantity.Resources { return &m.Allocatable }, func(m *instance) *quantity.Resources { return &m.Capacity }), []part[instance]{
 		attachable(func(m *instance) *[]cluster.Attachable { return &m.Attachable }),
+		&list[instance, pod]{at: func(m *instance) *[]pod { return &m.Pods }, line: podLine("pod", "A pod that is bound to the node. For an instance without a node: one that a plan in the making has put there.")},
 		launched(func(m *instance) *[]pod { return &m.LaunchedFor }),
 	}),
 }

@@ -24,7 +24,7 @@ func full() *cluster.Snapshot {
 			Pods: n, Extended: []quantity.Extended{{Name: "nvidia.com/gpu", Amount: n}}}
 	}
 	zones := constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a", "In"), MinValues: 2})
-	shape := &cluster.Shape{Namespace: "odd name", Requests: amounts(2), Priority: -7, Unable: `says "no"`,
+	shape := &cluster.Shape{Namespace: "odd name", Requests: amounts(2), Priority: -7, Virtual: true, Unable: `says "no"`,
 		Tolerations: []constraint.Toleration{{Key: "k", Value: "v", Exists: true, Effect: constraint.NoExecute}},
 		NodeTerms:   []constraint.Requirements{zones}}
 	fillRules(shape, zones)
@@ -45,7 +45,7 @@ func full() *cluster.Snapshot {
 			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Ready: true, Initialized: true,
 			Deleting: true, InstanceEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, DoNotConsolidate: true, Rests: "it was to go just now", Controller: cluster.OneReplica, Pods: []cluster.Pod{pod}, LaunchedFor: []cluster.Pod{pod}}},
 		Instances: []cluster.Instance{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
-			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Launching: true, Replacement: true, LaunchedFor: []cluster.Pod{pod}, PurposeUnknown: true, TypesUnknown: true}},
+			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Launching: true, Replacement: true, LaunchedFor: []cluster.Pod{pod}, Pods: []cluster.Pod{pod}, PurposeUnknown: true, TypesUnknown: true}},
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: cluster.Floor{Size: zones, Room: cluster.Room{Memory: quantity.GiB, System: 25}}, InstanceCost: 10001, Taints: taints, StartupTaints: taints,
 			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes},
 			Usage:  amounts(1), Nodes: 2, Replicas: &nodes, Catalogue: catalogue, NotReady: "no # class",
@@ -53,6 +53,7 @@ func full() *cluster.Snapshot {
 				Empty: cluster.Allowance{Most: 4, Note: "10%", Closed: "e"}, Drifted: cluster.Allowance{Most: 5, Note: "5", Closed: "f"}, Underutilized: cluster.Allowance{Most: 6, Note: "a b", Closed: "c d"}}}},
 		PDBs: []cluster.PodDisruptionBudget{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, Why: "maxUnavailable is 0; raise it", UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at, FreezeAll: true, Repair: repair,
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
+		Buffers: []cluster.Buffer{{Namespace: "a/b", Name: "web", Shape: shape, Pods: 3, NotReady: "Deployment web is not there"}},
 	}
 }
 

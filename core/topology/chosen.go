@@ -13,14 +13,28 @@ type chosen struct {
 	selector   cluster.Selector
 	namespaces []string
 	everywhere bool
+	virtual    bool // a rule of virtual pods
+	away       bool // it keeps the chosen pods away from the pods whose rule it is
 }
 
 func (c *chosen) matches(k *class) bool {
-	return (c.everywhere || slices.Contains(c.namespaces, k.namespace)) && c.selector.Matches(k.labels)
+	return c.sees(k) && (c.everywhere || slices.Contains(c.namespaces, k.namespace)) && c.selector.Matches(k.labels)
+}
+
+// sees reports whether pods of the class exist for the rule: kube-scheduler knows no virtual pods. Rules of virtual pods
+// count all pods, and keep no real ones away.
+func (c *chosen) sees(k *class) bool {
+	if c.away {
+		return k.virtual || !c.virtual
+	}
+	return c.virtual || !k.virtual
 }
 
 func (c *chosen) text() string {
 	var b strings.Builder
+	if c.virtual {
+		b.WriteString("virtual ")
+	}
 	if c.everywhere {
 		b.WriteString("*")
 	}
@@ -36,14 +50,23 @@ func (c *chosen) text() string {
 	return b.String()
 }
 
-func ofNeighbours(n *cluster.Neighbours) chosen {
-	return chosen{selector: n.Selector, namespaces: n.Namespaces, everywhere: n.AllNamespaces}
+// ofNeighbours is the pods that the shape wants near, or not near.
+func ofNeighbours(s *cluster.Shape, n *cluster.Neighbours) chosen {
+	return chosen{selector: n.Selector, namespaces: n.Namespaces, everywhere: n.AllNamespaces, virtual: s.Virtual}
+}
+
+// awayFrom is the pods that pods of the shape keep away, wherever they are.
+func awayFrom(s *cluster.Shape, n *cluster.Neighbours) chosen {
+	out := ofNeighbours(s, n)
+	out.away = true
+	return out
 }
 
 // class is all shapes that selectors do not distinguish.
 type class struct {
 	namespace string
 	labels    constraint.Labels
+	virtual   bool
 	counted   []int // tallies that count its pods, once asked for
 	asked     bool
 }
@@ -54,12 +77,15 @@ func (b *Board) classOf(s *cluster.Shape) *class {
 	}
 	var text strings.Builder
 	text.WriteString(s.Namespace)
+	if s.Virtual {
+		text.WriteString("\x00virtual")
+	}
 	for _, l := range s.Labels {
 		text.WriteString("\x00" + l.Key + "\x00" + l.Value)
 	}
 	k, known := b.byClass[text.String()]
 	if !known {
-		k = &class{namespace: s.Namespace, labels: s.Labels}
+		k = &class{namespace: s.Namespace, labels: s.Labels, virtual: s.Virtual}
 		b.byClass[text.String()] = k
 	}
 	b.classes[s] = k

@@ -149,7 +149,9 @@ func (b *Board) awayObstacle(r *Rules, tally int, text string) Obstacle {
 
 // chooses reports which shapes a tally is about.
 func (t *tally) chooses() func(*cluster.Shape) bool {
-	return func(s *cluster.Shape) bool { return allMatch(t.who, &class{namespace: s.Namespace, labels: s.Labels}) }
+	return func(s *cluster.Shape) bool {
+		return allMatch(t.who, &class{namespace: s.Namespace, labels: s.Labels, virtual: s.Virtual})
+	}
 }
 
 // ownedBy reports whether pods of the shape keep the chosen ones away.
@@ -158,7 +160,7 @@ func (t *tally) ownedBy(s *cluster.Shape, key string) bool {
 		if !n.Apart || n.Weight > 0 || n.Key != key {
 			return false
 		}
-		who := ofNeighbours(&n)
+		who := awayFrom(s, &n)
 		return who.text() == t.who[0].text()
 	})
 }

@@ -71,7 +71,7 @@ func (b *Board) Rules(w Preference) *Rules {
 	b.neighbours(r, w)
 	for i := range w.Shape.Neighbours {
 		if n := &w.Shape.Neighbours[i]; n.Apart && n.Weight == 0 {
-			r.owns = append(r.owns, b.owner(n))
+			r.owns = append(r.owns, b.owner(w.Shape, n))
 		}
 	}
 	b.ruled = append(b.ruled, r)
@@ -79,7 +79,7 @@ func (b *Board) Rules(w Preference) *Rules {
 }
 
 func (b *Board) spread(s *cluster.Shape, spread *cluster.Spread, keys []int) spreadRule {
-	who := chosen{selector: spread.Selector, namespaces: []string{s.Namespace}}
+	who := chosen{selector: spread.Selector, namespaces: []string{s.Namespace}, virtual: s.Virtual}
 	if at := b.key(spread.Key); !slices.Contains(keys, at) {
 		keys = append(slices.Clone(keys), at) // one that may give way takes no domains from the others
 	}
@@ -95,7 +95,7 @@ func (b *Board) spread(s *cluster.Shape, spread *cluster.Spread, keys []int) spr
 func (b *Board) neighbours(r *Rules, w Preference) {
 	for i := range w.Neighbours {
 		if n := &w.Neighbours[i]; n.Apart {
-			who := ofNeighbours(n)
+			who := ofNeighbours(w.Shape, n)
 			at := b.tally("", b.key(n.Key), []chosen{who}, -1)
 			r.apart = append(r.apart, apartRule{at, who.matches(r.class)})
 		}
@@ -110,7 +110,7 @@ func (b *Board) near(r *Rules, w Preference, volume bool) {
 	var who []chosen
 	for i := range w.Neighbours {
 		if n := &w.Neighbours[i]; !n.Apart && n.Volume == volume {
-			who = append(who, ofNeighbours(n))
+			who = append(who, ofNeighbours(w.Shape, n))
 		}
 	}
 	rule := nearRule{selfish: len(who) > 0 && allMatch(who, r.class), volume: volume}
@@ -129,8 +129,8 @@ func (b *Board) near(r *Rules, w Preference, volume bool) {
 	}
 }
 
-func (b *Board) owner(n *cluster.Neighbours) int {
-	at := b.tally("owners ", b.key(n.Key), []chosen{ofNeighbours(n)}, -1)
+func (b *Board) owner(s *cluster.Shape, n *cluster.Neighbours) int {
+	at := b.tally("owners ", b.key(n.Key), []chosen{awayFrom(s, n)}, -1)
 	b.tallies[at].owners = true
 	return at
 }

@@ -13,6 +13,7 @@ func ShapeKey(s *cluster.Shape) string {
 	k := key{make([]byte, 0, 256)}
 	k.text(s.Namespace, s.Requests.String(), s.Unable)
 	k.number(int64(s.Priority))
+	k.flag(s.Virtual)
 	k.labels(s.Labels)
 	k.mark("tolerate", len(s.Tolerations))
 	for _, t := range s.Tolerations {

@@ -1,0 +1,211 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/core/removal"
+)
+
+// headroom is where the virtual pods of buffers have their places, and what is launched for them.
+type headroom struct {
+	launches  []plan.Launch
+	buffers   []plan.Buffer
+	spotMore  quantity.MicroUSDPerHour
+	steps     int64
+	exhausted bool // places were not sought for all
+}
+
+// ofPlan begins what an instance is called, while places are sought for virtual pods, that the plan launches for others.
+const ofPlan = "planned "
+
+// headroomOf finds places for the virtual pods of buffers, after all real pods have theirs: on nodes first, then on
+// instances that are coming, then on new ones. So they never take anything from a real pod, and a real pod that takes
+// their room makes the next plan keep other room.
+//
+// Cost: that of a plan for as many pods, where there are buffers.
+func headroomOf(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placement, policy Policy, effort Effort) headroom {
+	if len(s.Buffers) == 0 {
+		return headroom{}
+	}
+	with := withPlaced(s, launches, taken)
+	for i := range s.Buffers {
+		with.Waiting = append(with.Waiting, s.Buffers[i].Virtual()...)
+	}
+	with.SortLists()
+	policy.Nominated = true // kube-scheduler puts no virtual pod elsewhere
+	found, _, _ := homes(with, policy, effort)
+	out := headroom{spotMore: found.SpotMore, steps: found.Steps, exhausted: found.Exhausted}
+	names := map[string]string{}
+	for i := range found.Launches {
+		l := found.Launches[i]
+		names[l.Name] = fmt.Sprintf("buffer-%d", i+1)
+		l.Name, l.Joins = names[l.Name], nil
+		l.KeepForBuffers()
+		out.launches = append(out.launches, l)
+	}
+	for i := range s.Buffers {
+		out.buffers = append(out.buffers, planned(&s.Buffers[i], &found, names))
+	}
+	return out
+}
+
+// withPlaced is the snapshot in which every real pod is where it is to go, and launches are among the instances.
+func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placement) *cluster.Snapshot {
+	out := *s
+	out.Waiting, out.Expected = nil, nil
+	out.Nodes, out.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
+	if len(launches) > 0 {
+		out.Pools = slices.Clone(s.Pools)
+	}
+	for i := range launches {
+		out.Instances = append(out.Instances, removal.Coming(out.Pools, &launches[i], ofPlan+launches[i].Name))
+	}
+	onNode, onInstance := map[string][]cluster.Pod{}, map[string][]cluster.Pod{}
+	for _, p := range taken {
+		switch p.On {
+		case plan.OnNode:
+			onNode[p.Target] = append(onNode[p.Target], p.Pod.MovedTo(p.Target))
+		case plan.OnInstance:
+			onInstance[p.Target] = append(onInstance[p.Target], p.Pod)
+		case plan.OnLaunch:
+			onInstance[ofPlan+p.Target] = append(onInstance[ofPlan+p.Target], p.Pod)
+		}
+	}
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		n.LaunchedFor = nil
+		if n.Deleting {
+			n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool { return p.Moves() })
+		}
+		if more := onNode[n.Name]; more != nil {
+			n.Pods = slices.Concat(n.Pods, more)
+		}
+	}
+	for i := range out.Instances {
+		m := &out.Instances[i]
+		m.LaunchedFor, m.Pods = nil, onInstance[m.Claim]
+	}
+	return &out
+}
+
+// planned says where the pods of one buffer are.
+func planned(b *cluster.Buffer, found *place.Result, launches map[string]string) plan.Buffer {
+	out := plan.Buffer{Namespace: b.Namespace, Name: b.Name, Want: max(0, b.Pods), NotReady: b.NotReady}
+	if out.NotReady != "" {
+		return out
+	}
+	out.Missing = out.Want
+	for _, p := range found.Placements {
+		if !isOf(b, &p.Pod) {
+			continue
+		}
+		out.Missing--
+		switch name, ofPlans := strings.CutPrefix(p.Target, ofPlan); {
+		case p.On == plan.OnLaunch:
+			p.Target = launches[p.Target]
+		case p.On == plan.OnInstance && ofPlans:
+			p.On, p.Target = plan.OnLaunch, name
+		}
+		out.Places = append(out.Places, p)
+	}
+	for _, u := range found.Unplaced {
+		if slices.ContainsFunc(u.Pods, func(p cluster.Pod) bool { return isOf(b, &p) }) {
+			out.Reasons = u.Reasons
+		}
+	}
+	if out.Want > cluster.BufferPodsMax {
+		out.Reasons = append(out.Reasons, plan.Reason{Text: fmt.Sprintf("capacity is kept for %d pods of one buffer at most", cluster.BufferPodsMax)})
+	}
+	return out
+}
+
+func isOf(b *cluster.Buffer, p *cluster.Pod) bool {
+	name, _, _ := strings.Cut(p.Name, "/")
+	return p.Shape.Virtual && p.Namespace == b.Namespace && name == b.Name
+}
+
+// places lists where all virtual pods are.
+func places(buffers []plan.Buffer) []plan.Placement {
+	var out []plan.Placement
+	for i := range buffers {
+		out = append(out, buffers[i].Places...)
+	}
+	return out
+}
+
+// withBuffers is the snapshot with virtual pods on the nodes that have room for them, as a search for nodes that may go
+// sees it. It returns their other places.
+func withBuffers(s *cluster.Snapshot, buffers []plan.Buffer) (out *cluster.Snapshot, others []plan.Placement) {
+	on := map[string][]cluster.Pod{}
+	for _, p := range places(buffers) {
+		if p.On == plan.OnNode {
+			on[p.Target] = append(on[p.Target], p.Pod.MovedTo(p.Target))
+		} else {
+			others = append(others, p)
+		}
+	}
+	if len(on) == 0 {
+		return s, others
+	}
+	with := *s
+	with.Nodes = slices.Clone(s.Nodes)
+	for i := range with.Nodes {
+		if more := on[with.Nodes[i].Name]; more != nil {
+			with.Nodes[i].Pods = slices.Concat(with.Nodes[i].Pods, more)
+		}
+	}
+	return &with, others
+}
+
+// withoutVirtual takes virtual pods out of moves, which are about real ones: the next plan finds places for virtual pods.
+func withoutVirtual(moves []plan.Move) {
+	virtual := func(p cluster.Pod) bool { return p.Shape.Virtual }
+	for i := range moves {
+		m := &moves[i]
+		for j := range m.Removals {
+			m.Removals[j].Pods = slices.DeleteFunc(slices.Clone(m.Removals[j].Pods), virtual)
+		}
+		for j := range m.Launches {
+			m.Launches[j].KeepForBuffers()
+		}
+		m.Placements = slices.DeleteFunc(slices.Clone(m.Placements), func(p plan.Placement) bool { return virtual(p.Pod) })
+	}
+}
+
+// keptForBuffers is why a node stays that would go to save money.
+const keptForBuffers = "without it an instance would be launched for CapacityBuffers"
+
+// keepRoom drops moves that are to save money where the plan after them would launch instances for buffers: places for
+// their pods are sought again then, and differ from those that the search for nodes found.
+func (h *headroom) keepRoom(s *cluster.Snapshot, p *plan.Plan, taken []plan.Placement, policy Policy, effort Effort) {
+	saves := func(m plan.Move) bool { return m.Removals[0].Reason == plan.Underutilized }
+	if len(h.buffers) == 0 || !slices.ContainsFunc(p.Moves, saves) {
+		return
+	}
+	after, launches := *s, slices.Clone(p.Launches)
+	gone := map[string]bool{}
+	for i := range p.Moves {
+		launches, taken = append(launches, p.Moves[i].Launches...), slices.Concat(taken, p.Moves[i].Placements)
+		for _, r := range p.Moves[i].Removals {
+			gone[r.Node] = true
+		}
+	}
+	after.Nodes = slices.DeleteFunc(slices.Clone(s.Nodes), func(n cluster.Node) bool { return gone[n.Name] })
+	effort.Pack = 0 // whether anything is launched does not depend on it
+	if then := headroomOf(&after, launches, taken, policy, effort); len(then.launches) == 0 {
+		return
+	}
+	for _, m := range p.Moves {
+		if saves(m) {
+			p.Kept = append(p.Kept, plan.Kept{Node: m.Removals[0].Node, Reason: plan.Underutilized, Why: keptForBuffers})
+		}
+	}
+	slices.SortFunc(p.Kept, func(a, b plan.Kept) int { return strings.Compare(a.Node, b.Node) })
+	p.Moves = slices.DeleteFunc(p.Moves, saves)
+}
