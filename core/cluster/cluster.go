@@ -96,6 +96,7 @@ type Catalogue struct {
 	Revision      uint64                   // grows with every change of prices, availability or instance types
 	Disk          quantity.MicroUSDPerHour // what the volumes that every instance is set up with cost
 	InstanceTypes []InstanceType
+	Base          *Catalogue           // what overlays have changed to this one, with the same offerings in the same places; nil: none has
 	Index         parallel.Once[Index] // kept for core/feasibility, which makes it
 }
 

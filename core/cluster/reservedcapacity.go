@@ -134,7 +134,8 @@ func (o *Offering) leave(more map[string]int64) {
 	o.Available = left && (o.Available || usedUp)
 }
 
-// with is the catalogue with some offerings changed; the same one where there are none.
+// with is the catalogue with some offerings changed; the same one where there are none. What changes does not depend on
+// prices: of an overlaid catalogue the one below changes alike.
 func (c *Catalogue) with(changed func(Offering) bool, change func(*Offering)) *Catalogue {
 	out := &Catalogue{Revision: c.Revision, Disk: c.Disk}
 	for k := range c.InstanceTypes {
@@ -154,6 +155,29 @@ func (c *Catalogue) with(changed func(Offering) bool, change func(*Offering)) *C
 	}
 	if out.InstanceTypes == nil {
 		return c
+	}
+	if c.Base != nil {
+		out.Base = c.Base.with(changed, change)
+	}
+	return out
+}
+
+// WithoutTypes is the catalogue in which the marked instance types, by position, cannot be had. Their prices stay known, for
+// instances that are there.
+func (c *Catalogue) WithoutTypes(marked []bool) *Catalogue {
+	out := &Catalogue{Revision: c.Revision, Disk: c.Disk, InstanceTypes: slices.Clone(c.InstanceTypes)}
+	for k := range out.InstanceTypes {
+		if !marked[k] {
+			continue
+		}
+		instanceType := &out.InstanceTypes[k]
+		instanceType.Offerings = slices.Clone(instanceType.Offerings)
+		for i := range instanceType.Offerings {
+			instanceType.Offerings[i].Available = false
+		}
+	}
+	if c.Base != nil {
+		out.Base = c.Base.WithoutTypes(marked)
 	}
 	return out
 }

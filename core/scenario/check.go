@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
 )
@@ -47,6 +48,7 @@ func checkNames(s *cluster.Snapshot) error {
 		unique("waiting pod", s.Waiting, podName), unique("node", s.Nodes, func(n cluster.Node) string { return n.Name }),
 		unique("machine", s.Instances, func(m cluster.Instance) string { return m.Claim }),
 		unique("pool", s.Pools, func(p cluster.Pool) string { return slashed(p.ID.Kind, p.ID.Name) }),
+		unique("overlay", sortedNames(s.Overlays), func(name string) string { return name }),
 		unique("daemon", s.Daemons, func(d cluster.Daemon) string { return slashed(d.Namespace, d.Name) }),
 		unique("buffer", s.Buffers, func(b cluster.Buffer) string { return slashed(b.Namespace, b.Name) }))
 	for i := range s.Nodes {
@@ -58,6 +60,13 @@ func checkNames(s *cluster.Snapshot) error {
 		}
 	}
 	return err
+}
+
+// sortedNames are names of overlays, which are in the order in which they count.
+func sortedNames(overlays []cluster.Overlay) []string {
+	names := mapped(overlays, func(o cluster.Overlay) string { return o.Name })
+	slices.Sort(names)
+	return names
 }
 
 func podName(p cluster.Pod) string { return slashed(p.Namespace, p.Name) }

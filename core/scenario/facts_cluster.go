@@ -24,6 +24,7 @@ var top = slices.Concat([]part[snapshot]{
 	&list[snapshot, cluster.Daemon]{at: func(s *snapshot) *[]cluster.Daemon { return &s.Daemons }, line: daemonLine},
 	&list[snapshot, cluster.Buffer]{at: func(s *snapshot) *[]cluster.Buffer { return &s.Buffers }, line: bufferLine},
 	catalogues,
+	&list[snapshot, cluster.Overlay]{at: func(s *snapshot) *[]cluster.Overlay { return &s.Overlays }, line: overlayLine},
 	&list[snapshot, nodePool]{at: func(s *snapshot) *[]nodePool { return &s.Pools }, line: poolLine},
 	&list[snapshot, cluster.PodDisruptionBudget]{at: func(s *snapshot) *[]cluster.PodDisruptionBudget { return &s.PDBs }, line: pdbLine},
 	&list[snapshot, cluster.Breaker]{at: func(s *snapshot) *[]cluster.Breaker { return &s.Breakers }, line: breakerLine},

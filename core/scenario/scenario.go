@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/overlay"
 )
 
 // Parse reads a snapshot. An error names the line.
@@ -35,12 +36,14 @@ func Parse(text string) (*cluster.Snapshot, error) {
 	if err := checkNames(out); err != nil {
 		return nil, err
 	}
+	overlay.Apply(out)
 	return out, nil
 }
 
 // Print writes the whole snapshot in canonical form.
 func Print(s *cluster.Snapshot) string {
 	p := &printer{names: map[any]string{}, named: map[string]int{}, waiting: byName(s.Waiting)}
+	s = overlay.Listed(s)
 	for _, x := range top {
 		x.print(p, 0, s)
 	}
@@ -55,12 +58,13 @@ func Print(s *cluster.Snapshot) string {
 // instance types, zones, ports and volume drivers stay, since they are what a
 // report is about.
 func Redact(s *cluster.Snapshot) *cluster.Snapshot {
-	out := *s
+	out := *overlay.Listed(s)
 	r := &redactor{names: map[string]map[string]string{}, done: map[any]any{}}
 	for _, x := range top {
 		x.redact(r, &out)
 	}
 	out.Sort()
+	overlay.Apply(&out)
 	return &out
 }
 

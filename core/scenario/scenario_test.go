@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scenario"
 )
@@ -39,7 +40,7 @@ func full() *cluster.Snapshot {
 	catalogue := &cluster.Catalogue{Revision: 9, Disk: 2201, InstanceTypes: []cluster.InstanceType{{Name: "m5", Labels: labels, Capacity: amounts(9),
 		Allocatable: amounts(8), Sustained: 150, Surplus: 50001, LastResort: true, Attachable: attachable, OnRequest: []string{"example.com/odd name", "nvidia.com/gpu"}, Offerings: []cluster.Offering{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Doubtful: true, Why: "too many vCPUs", ReservedCapacities: []cluster.ReservedCapacity{{Name: "cr-1", Left: 3}, {Name: "pg-1/z", Left: 7}}, Risk: 0.02, Labels: labels, Unless: constraint.Label{Key: "shared", Value: "yes, a=b"}}}}}}
 	repair := cluster.Repair{Rules: []cluster.RepairRule{{Condition: "example.com/GPU:fine", Status: "False", After: time.Minute}}, Most: 20, Percent: true}
-	return &cluster.Snapshot{
+	out := &cluster.Snapshot{
 		Revision: 12, Now: at, Waiting: []cluster.Pod{pod}, Expected: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, InstanceID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Ready: true, Initialized: true,
@@ -55,6 +56,14 @@ func full() *cluster.Snapshot {
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 		Buffers: []cluster.Buffer{{Namespace: "a/b", Name: "web", Shape: shape, Pods: 3, NotReady: "Deployment web is not there"}},
 	}
+	ours := constraint.NewRequirements(constraint.Requirement{Key: "team", Set: constraint.Values("x y"), MinValues: 1})
+	none := []quantity.Extended{{Name: "example.com/nic", Amount: 0}, {Name: "hugepages-2Mi", Amount: 2 << 20}}
+	for name, price := range map[string]string{"a b": "0.05", "c": "-0.01", "d": "+12.5%"} {
+		change, _ := cluster.ParsePriceChange(price)
+		out.Overlays = append(out.Overlays, cluster.Overlay{Name: name, Weight: 2, Requirements: ours, Price: change, Capacity: none})
+	}
+	overlay.Apply(out)
+	return out
 }
 
 // fillRules sets what a shape says about nodes, pods, ports and volumes.
@@ -116,6 +125,11 @@ func TestNothingIsLost(t *testing.T) {
 var mayBeZero = map[string]string{
 	"Extended.Amount": "a limit of zero is kept",
 	"Catalogue.Index": "it is made anew from the rest",
+	"Catalogue.Base":  "that of a class has none below it",
+
+	"Overlay.NotApplied":  "one of three is applied",
+	"PriceChange.Amount":  "one of them is a percentage",
+	"PriceChange.Percent": "the others are not",
 }
 
 func TestFullIsFull(t *testing.T) {

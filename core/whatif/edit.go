@@ -21,12 +21,8 @@ const labelFamily = "karpenter.k8s.aws/instance-family"
 // anyValue opens what a change is about to every value.
 const anyValue = "any"
 
-// edit is one pool while it is changed. Its instance types are its own, and may be written, once
-// bar was called.
-type edit struct {
-	*cluster.Pool
-	own bool
-}
+// edit is one pool while it is changed.
+type edit struct{ *cluster.Pool }
 
 func apply(p *cluster.Pool, values map[string][]string) error {
 	if p.Catalogue == nil {
@@ -226,23 +222,9 @@ func (e *edit) widen(r constraint.Requirement, marked []bool) {
 	}
 }
 
-// bar makes the marked instance types ones that cannot be had. Their prices stay known, for
-// instances that are there.
+// bar makes the marked instance types ones that cannot be had.
 func (e *edit) bar(marked []bool) {
-	if !slices.Contains(marked, true) {
-		return
-	}
-	if !e.own {
-		e.Catalogue, e.own = &cluster.Catalogue{Revision: e.Catalogue.Revision, Disk: e.Catalogue.Disk, InstanceTypes: slices.Clone(e.Catalogue.InstanceTypes)}, true
-	}
-	for k := range marked {
-		if !marked[k] {
-			continue
-		}
-		instanceType := &e.Catalogue.InstanceTypes[k]
-		instanceType.Offerings = slices.Clone(instanceType.Offerings)
-		for i := range instanceType.Offerings {
-			instanceType.Offerings[i].Available = false
-		}
+	if slices.Contains(marked, true) {
+		e.Catalogue = e.Catalogue.WithoutTypes(marked)
 	}
 }

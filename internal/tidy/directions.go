@@ -73,7 +73,7 @@ func loops() []ImportRule {
 func layers() []ImportRule {
 	order := [][]string{
 		{"core/parallel", "core/bitset", "core/bound"}, {"core/quantity"}, {"core/constraint"}, {"core/cluster"},
-		{"core/feasibility", "core/offering", "core/plan", "core/topology"}, {"core/pack"}, {"core/place", "core/whatif"}, {"core/removal"}, {"core/disruption"}, {"core/decide"}, {"core/scenario"},
+		{"core/feasibility", "core/offering", "core/overlay", "core/plan", "core/topology"}, {"core/pack"}, {"core/place", "core/whatif"}, {"core/removal"}, {"core/disruption"}, {"core/decide"}, {"core/scenario"},
 	}
 	var rules []ImportRule
 	for i, rank := range order {
