@@ -65,7 +65,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	holds := &apply.Holds{}
 	applier := &apply.Applier{
-		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Pools: clusterState, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: clusterState.Touch, View: clusterState.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
+		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Autoscaler: p.ClusterAutoscaler, Pools: clusterState, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: clusterState.Touch, View: clusterState.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
 	requests := &launch.Requests{Classes: p.Classes, Catalog: p.Catalog}
 	launcher := p.launcher(requests)
@@ -73,7 +73,8 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	health := &nodepool.Health{}
 	claims := &nodeclaim.Reconciler{
 		Store: p.Store, Live: p.Live, Instances: p.Instances(claimsName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
-		Health: func(c *karpv1.NodeClaim, registered bool) { health.Note(translate.PoolOf(c), registered) },
+		Autoscaler: p.ClusterAutoscaler,
+		Health:     func(c *karpv1.NodeClaim, registered bool) { health.Note(translate.PoolOf(c), registered) },
 		Launcher: &launch.Starter{
 			Store: p.Store, Launcher: launcher, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		},
@@ -183,7 +184,8 @@ func (p Parts) launcher(requests *launch.Requests) *launch.Launcher {
 func (p Parts) drains() *termination.Reconciler {
 	return &termination.Reconciler{
 		Store: p.Store, Live: p.Live, Serves: Served(p.Pools), Instances: p.Instances(nodesName), Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
-		Surges: surge.Records{Store: p.Store, Live: p.Live, Namespace: p.Namespace},
+		Autoscaler: p.ClusterAutoscaler,
+		Surges:     surge.Records{Store: p.Store, Live: p.Live, Namespace: p.Namespace},
 	}
 }
 

@@ -193,7 +193,7 @@ func (p *parts) add(ctx context.Context, made *madePlans) error {
 		},
 		Record: p.record, Traces: p.traces,
 		Self:         controller.Self{Cluster: p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod()},
-		PoolDefaults: translate.PoolDefaults{InstanceCost: p.options.instanceCost, Room: p.options.room, Repair: p.options.repair()},
+		PoolDefaults: p.options.poolDefaults(),
 		Steering:     p.options.steering, OlderDrift: p.drifts.on,
 		ClaimsGo: func(ctx context.Context) (bool, error) { return definitions.ClaimsGo(ctx, p.manager.GetAPIReader()) },
 	})
@@ -252,6 +252,11 @@ func (o options) policy() (p decide.Policy) {
 	p.Disruption.SpotToSpot, p.Disruption.EverySaving = o.spotToSpot, o.payback == "off"
 	p.IgnoreReplicas = !o.static
 	return p
+}
+
+// poolDefaults are what is so of pools that do not say otherwise.
+func (o options) poolDefaults() translate.PoolDefaults {
+	return translate.PoolDefaults{InstanceCost: o.instanceCost, Room: o.room, Repair: o.repair(), ClusterAutoscaler: mark.ClusterAutoscaler(o.autoscaler)}
 }
 
 // repair is when unhealthy nodes are repaired whose pools do not say.

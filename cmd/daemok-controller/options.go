@@ -56,6 +56,7 @@ type options struct {
 	static                            bool // likewise
 	payback                           string
 	steering                          bool
+	autoscaler                        bool // whether what users wrote for Cluster Autoscaler counts
 	enableProfiling                   bool
 	disableStateMetrics               bool
 	offeringMetrics                   string
@@ -188,6 +189,7 @@ func (r *reader) define(o *options) {
 	r.text(&o.shadow.nodes, "shadow-nodes", "", "label selector of nodes without NodeClaims that shadow mode counts as nodes of the NodePools that they match; if empty and there are manifests, those of EKS managed node groups and of eksctl")
 	r.text(&o.shadow.file, "shadow-file", "", "file in which shadow mode keeps its history; if empty, ConfigMap daemok-shadow")
 	r.text(&o.service, "karpenter-service", "", "name of the Service of the metrics port, through which /debug/ is reached")
+	r.boolean(&o.autoscaler, "cluster-autoscaler-annotations", false, "count what users wrote for Cluster Autoscaler: safe-to-evict on pods, scale-down-disabled \"true\" on nodes, and its startup taints; see docs/get-started/from-cluster-autoscaler.md")
 	r.boolean(&o.noWarmup, "disable-controller-warmup", false, "true is refused: a standby replica always fills its caches, prices and instance types")
 	r.boolean(&o.ignoreDRA, "ignore-dra-requests", true, "ignore pods with resource claims (Dynamic Resource Allocation); false is refused")
 	r.defineOlder()

@@ -39,6 +39,8 @@ func TestOptions(t *testing.T) {
 		"each machine costs what is declared":                               {nil, with(map[string]string{"MACHINE_COST": "0.0125"}), func(o options) bool { return o.instanceCost == 12500 }},
 		"machines cost no more than AWS says, and surplus credits are used": {nil, named, func(o options) bool { return o.instanceCost == 0 && o.surplusCredits }},
 		"surplus credits can be ruled out":                                  {nil, with(map[string]string{"SURPLUS_CREDITS": "false"}), func(o options) bool { return !o.surplusCredits }},
+		"what was written for Cluster Autoscaler counts where users say so": {nil, with(map[string]string{"CLUSTER_AUTOSCALER_ANNOTATIONS": "true"}), func(o options) bool { return bool(o.poolDefaults().ClusterAutoscaler) }},
+		"and nowhere else": {nil, named, func(o options) bool { return !bool(o.poolDefaults().ClusterAutoscaler) }},
 		"gates that do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"FEATURE_GATES: Foo is not known"}) && o.cpuRequests == 500
 		}},
@@ -180,7 +182,7 @@ var wrong = map[string]string{
 	"legacy-metrics": "old", "enable-tracing": "grpc", "web-port": "70000", "web-exposed": "true", "cluster-name": "", "cluster-endpoint": "ID.gr7.eu-west-1.eks.amazonaws.com", "cluster-ca-bundle": "-----BEGIN CERTIFICATE-----",
 	"aws-feature-gates": "NodeClassCEL", "isolated-vpc": "private", "enable-zonal-shift": "a", "eks-control-plane": "eks", "vm-memory-overhead-percent": "7.5",
 	"interruption-queue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",
-	"max-system-memory": "half", "surplus-credits": "none", "disable-dry-run": "dry", "ami-refresh-interval": "1s", "subnet-refresh-interval": "hourly",
+	"max-system-memory": "half", "surplus-credits": "none", "cluster-autoscaler-annotations": "some", "disable-dry-run": "dry", "ami-refresh-interval": "1s", "subnet-refresh-interval": "hourly",
 	"shadow": "dark", "shadow-manifests": "pools", "shadow-nodes": "group=web", "shadow-file": "history.gz", // without --shadow
 	"karpenter-service": "", "disable-controller-warmup": "true", "ignore-dra-requests": "false",
 }

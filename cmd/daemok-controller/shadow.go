@@ -31,6 +31,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/definitions"
@@ -139,7 +140,7 @@ func buildShadow(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager
 			Policy: policy, Window: planner.Window{Idle: o.batchIdle, Max: o.batchMax}, Spreads: o.defaultSpreads,
 			Filled: m.GetCache().WaitForCacheSync, Began: reported.Synced,
 		},
-		PoolDefaults: translate.PoolDefaults{InstanceCost: o.instanceCost, Room: o.room},
+		PoolDefaults: translate.PoolDefaults{InstanceCost: o.instanceCost, Room: o.room, ClusterAutoscaler: mark.ClusterAutoscaler(o.autoscaler)},
 	}, controller.Shadowing{Book: book, Groups: o.shadow.selector, Given: given})
 	if err != nil {
 		return nil, err

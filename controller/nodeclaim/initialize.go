@@ -13,13 +13,15 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate"
 )
 
 // initialization sees whether registered nodes are ready for what they were launched for.
 type initialization struct {
-	store client.Client
-	now   func() time.Time
+	store      client.Client
+	now        func() time.Time
+	autoscaler mark.ClusterAutoscaler
 }
 
 // initialise notes when the node is ready for what it was launched for.
@@ -28,7 +30,7 @@ func (i initialization) initialise(ctx context.Context, c *karpv1.NodeClaim, nod
 		if node == nil || node.Labels[api.LabelInitialized] == "true" {
 			return nil
 		}
-		if reason, _ := notInitialised(c, node); reason != "" {
+		if reason, _ := i.lacks(c, node); reason != "" {
 			return nil // it was made again, and starts again
 		}
 		return i.markInitialised(ctx, c, node)
@@ -37,7 +39,7 @@ func (i initialization) initialise(ctx context.Context, c *karpv1.NodeClaim, nod
 		condition.SetUnknown(c, karpv1.ClaimInitialized, karpv1.ReasonNodeNotFound, "the node is not there", i.now())
 		return nil
 	}
-	if reason, message := notInitialised(c, node); reason != "" {
+	if reason, message := i.lacks(c, node); reason != "" {
 		condition.SetUnknown(c, karpv1.ClaimInitialized, reason, message, i.now())
 		return nil
 	}
@@ -62,8 +64,8 @@ func (i initialization) markInitialised(ctx context.Context, c *karpv1.NodeClaim
 	return nil
 }
 
-// notInitialised says what the node still lacks; an empty reason means nothing.
-func notInitialised(c *karpv1.NodeClaim, node *corev1.Node) (reason, message string) {
+// lacks says what the node still lacks; an empty reason means nothing.
+func (i initialization) lacks(c *karpv1.NodeClaim, node *corev1.Node) (reason, message string) {
 	if !translate.IsReady(node) {
 		return karpv1.ReasonNodeNotReady, "the kubelet does not report Ready"
 	}
@@ -73,6 +75,9 @@ func notInitialised(c *karpv1.NodeClaim, node *corev1.Node) (reason, message str
 		}
 	}
 	for _, t := range node.Spec.Taints {
+		if i.autoscaler.Starts(t) {
+			return karpv1.ReasonStartupTaintsExist, fmt.Sprintf("startup taint %s is still there", t.ToString())
+		}
 		if translate.IsEphemeral(t) {
 			return karpv1.ReasonKnownEphemeralTaintsExist, fmt.Sprintf("taint %s is still there", t.ToString())
 		}

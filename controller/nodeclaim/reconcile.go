@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
@@ -34,18 +35,19 @@ type launcher interface {
 
 // Reconciler is the loop over claims.
 type Reconciler struct {
-	Store     client.Client
-	Live      client.Reader // reads past every cache
-	Launcher  launcher
-	Instances cloud.Instances
-	Events    publisher
-	Metrics   *observe.Metrics
-	Log       *slog.Logger
-	Health    func(c *karpv1.NodeClaim, registered bool)      // receives how each registration ended
-	Memory    func(kind, image string, memory quantity.Bytes) // receives what instances that are ready have; may be nil
-	Adopts    *Adoptions                                      // links claims with instances that run already
-	Now       func() time.Time
-	Doubt     apiclock.Doubt // of that time: no claim is given up meanwhile
+	Store      client.Client
+	Live       client.Reader // reads past every cache
+	Launcher   launcher
+	Instances  cloud.Instances
+	Events     publisher
+	Metrics    *observe.Metrics
+	Log        *slog.Logger
+	Health     func(c *karpv1.NodeClaim, registered bool)      // receives how each registration ended
+	Memory     func(kind, image string, memory quantity.Bytes) // receives what instances that are ready have; may be nil
+	Adopts     *Adoptions                                      // links claims with instances that run already
+	Now        func() time.Time
+	Doubt      apiclock.Doubt         // of that time: no claim is given up meanwhile
+	Autoscaler mark.ClusterAutoscaler // whether startup taints of its kind count
 
 	Nominations *Nominations // pods that nodes are nominated for; nil: none
 
@@ -119,7 +121,7 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		return 0, err
 	}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
-		if err := (initialization{r.Store, r.Now}).initialise(ctx, c, node); err != nil {
+		if err := (initialization{r.Store, r.Now, r.Autoscaler}).initialise(ctx, c, node); err != nil {
 			return 0, err
 		}
 	}

@@ -106,7 +106,7 @@ func TestNotInitialised(t *testing.T) {
 			c.Spec.StartupTaints = []corev1.Taint{startup}
 			c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"),
 				gpu: resource.MustParse("1")}
-			if reason, message := notInitialised(c, tt.node); reason != tt.reason || (message == "") != (reason == "") {
+			if reason, message := (initialization{}).lacks(c, tt.node); reason != tt.reason || (message == "") != (reason == "") {
 				t.Errorf("notInitialised = %q, %q; want %q", reason, message, tt.reason)
 			}
 		})
@@ -139,7 +139,7 @@ func TestANodeThatIsMadeAgainStartsAgain(t *testing.T) {
 		if err := store.Update(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
-		if err := (initialization{r.Store, r.Now}).initialise(t.Context(), c, node.DeepCopy()); err != nil {
+		if err := (initialization{r.Store, r.Now, r.Autoscaler}).initialise(t.Context(), c, node.DeepCopy()); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {

@@ -46,7 +46,7 @@ func (r *Reconciler) ask(ctx context.Context, d *departure, group []corev1.Pod) 
 	var errs []error
 	for i := range group {
 		p := &group[i]
-		switch how, grace := howToRemove(p, d.deadline, r.Now()); how {
+		switch how, grace := howToRemove(p, d.deadline, r.Now(), r.Autoscaler); how {
 		case evict:
 			errs = append(errs, r.evictInTime(ctx, d, p))
 		case remove:
@@ -61,7 +61,7 @@ func (r *Reconciler) ask(ctx context.Context, d *departure, group []corev1.Pod) 
 func (r *Reconciler) hurry(ctx context.Context, d *departure, later []corev1.Pod) error {
 	var errs []error
 	for i := range later {
-		if how, grace := howToRemove(&later[i], d.deadline, r.Now()); how == remove {
+		if how, grace := howToRemove(&later[i], d.deadline, r.Now(), r.Autoscaler); how == remove {
 			errs = append(errs, r.remove(ctx, d, &later[i], max(grace, time.Second)))
 		}
 	}

@@ -37,22 +37,22 @@ func (r *Reconciler) goneAlready(ctx context.Context, node *corev1.Node, claim *
 	id, endsAt := translate.InstanceID(node.Spec.ProviderID), endOf(claim)
 	wasToEnd := !endsAt.IsZero() && !r.overBy().Before(endsAt)
 	if translate.IsReady(node) && !wasToEnd {
-		r.silent.drop(id)
+		r.seen.silent.drop(id)
 		return false, nil
 	}
-	if id == "" || r.mayBeHidden(node, claim) || r.silent.wait(id, r.Now()) > 0 {
+	if id == "" || r.mayBeHidden(node, claim) || r.seen.silent.wait(id, r.Now()) > 0 {
 		return false, nil
 	}
-	r.silent.note(id, r.Now())
+	r.seen.silent.note(id, r.Now())
 	list, err := r.Instances.List(ctx, cloud.Filter{IDs: []string{id}})
 	if err != nil {
 		return false, fmt.Errorf("look for the instance of node %s: %w", node.Name, err)
 	}
 	if len(list) > 0 {
-		r.silent.found(id)
+		r.seen.silent.found(id)
 		return false, nil
 	}
-	return wasToEnd || r.silent.missed(id, goneAgain, r.Now()), nil
+	return wasToEnd || r.seen.silent.missed(id, goneAgain, r.Now()), nil
 }
 
 // mayBeHidden reports whether the cloud may not list the node's instance though it runs:
@@ -88,11 +88,11 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 	if id == "" {
 		return 0, r.forget(ctx, node, claim) // it never had an instance
 	}
-	if left := r.ending.wait(id, r.Now()); left > 0 {
+	if left := r.seen.ending.wait(id, r.Now()); left > 0 {
 		return left, nil
 	}
-	next := r.ending.note(id, r.Now())
-	if r.ending.isSent(id) {
+	next := r.seen.ending.note(id, r.Now())
+	if r.seen.ending.isSent(id) {
 		return r.awaitEnd(ctx, node, claim, next)
 	}
 	gone, err := r.Instances.Terminate(ctx, id)
@@ -109,7 +109,7 @@ func (r *Reconciler) giveBack(ctx context.Context, node *corev1.Node, claim *kar
 	if slices.Contains(gone, id) {
 		return 0, r.forget(ctx, node, claim)
 	}
-	r.ending.sent(id, r.Now())
+	r.seen.ending.sent(id, r.Now())
 	return next, r.say(ctx, claim, karpv1.ClaimInstanceTerminating, "", "")
 }
 
@@ -124,7 +124,7 @@ func (r *Reconciler) awaitEnd(ctx context.Context, node *corev1.Node, claim *kar
 	case len(list) == 0:
 		return 0, r.forget(ctx, node, claim)
 	case list[0].State != cloud.ShuttingDown:
-		r.ending.sendAfter(id, sendAgain, r.Now())
+		r.seen.ending.sendAfter(id, sendAgain, r.Now())
 	}
 	return next, r.say(ctx, claim, karpv1.ClaimInstanceTerminating, "", "")
 }

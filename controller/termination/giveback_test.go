@@ -168,7 +168,7 @@ func TestALeavingInstanceCostsFewCalls(t *testing.T) {
 					"\n"), counted) != tt.failed {
 					t.Errorf("counted %q, %v; want failures %q", got, err, tt.failed)
 				}
-				if left := len(r.ending.of) + len(r.silent.of); left > 0 {
+				if left := len(r.seen.ending.of) + len(r.seen.silent.of); left > 0 {
 					t.Errorf("%d machines that are gone are remembered", left)
 				}
 			})

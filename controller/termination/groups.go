@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
@@ -69,7 +70,7 @@ const (
 
 // howToRemove decides about one pod. deadline is zero where the node may take
 // any time. grace is how long the pod gets when it is removed.
-func howToRemove(p *corev1.Pod, deadline, now time.Time) (how removal, grace time.Duration) {
+func howToRemove(p *corev1.Pod, deadline, now time.Time, autoscaler mark.ClusterAutoscaler) (how removal, grace time.Duration) {
 	if !deadline.IsZero() {
 		left := max(deadline.Sub(now), time.Second)
 		full := podspec.Grace(p)
@@ -80,7 +81,7 @@ func howToRemove(p *corev1.Pod, deadline, now time.Time) (how removal, grace tim
 			return remove, min(full, left)
 		}
 	}
-	if p.DeletionTimestamp != nil || podspec.DoNotDisrupt(p, now) {
+	if p.DeletionTimestamp != nil || podspec.DoNotDisrupt(p, now, autoscaler) {
 		return leave, 0
 	}
 	return evict, 0

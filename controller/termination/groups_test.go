@@ -130,7 +130,7 @@ func TestHowToRemove(t *testing.T) {
 			if tt.deadline != 0 {
 				deadline = now.Add(tt.deadline)
 			}
-			if how, grace := howToRemove(&tt.pod, deadline, now); how != tt.want || grace != tt.grace {
+			if how, grace := howToRemove(&tt.pod, deadline, now, false); how != tt.want || grace != tt.grace {
 				t.Errorf("howToRemove = %v, %v; want %v, %v", how, grace, tt.want, tt.grace)
 			}
 		})

@@ -28,7 +28,7 @@ func (r *Reconciler) stand(d *departure, all, group []corev1.Pod) (leave, stay [
 	}
 	hold, known := r.Holds.On(d.node.Name, d.endsAt)
 	if !known {
-		hold = undecided(d, all, r.Now())
+		hold = r.undecided(d, all)
 	}
 	if !r.Now().Before(hold.Until) {
 		return group, nil
@@ -57,10 +57,10 @@ func (r *Reconciler) stand(d *departure, all, group []corev1.Pod) (leave, stay [
 }
 
 // undecided holds all pods that may be held.
-func undecided(d *departure, all []corev1.Pod, now time.Time) plan.Hold {
-	pods := make([]cluster.Pod, len(all))
+func (r *Reconciler) undecided(d *departure, all []corev1.Pod) plan.Hold {
+	now, pods := r.Now(), make([]cluster.Pod, len(all))
 	for i := range all {
-		pods[i] = podspec.Pod(&all[i], now)
+		pods[i] = podspec.Pod(&all[i], now, r.Autoscaler)
 	}
 	hold := plan.Hold{Node: d.node.Name, Until: cluster.EvictBy(d.endsAt, pods)}
 	hold.Pods = slices.DeleteFunc(pods, func(p cluster.Pod) bool { return !p.Held() })

@@ -26,7 +26,7 @@ func (r *Reconciler) never(ctx context.Context, pod *corev1.Pod) string {
 		client.UnsafeDisableDeepCopy); err != nil { // only read
 		return ""
 	}
-	p := podspec.Pod(pod, r.Now())
+	p := podspec.Pod(pod, r.Now(), r.Autoscaler)
 	var over []cluster.PodDisruptionBudget
 	var names []string
 	for i := range budgets.Items {

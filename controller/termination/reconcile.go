@@ -41,28 +41,28 @@ type publisher interface{ Publish(observe.Event) }
 
 // Reconciler is the loop over nodes that are being deleted.
 type Reconciler struct {
-	Store     client.Client
-	Live      client.Reader // reads past every cache
-	Serves    translate.Generations
-	Instances cloud.Instances
-	Events    publisher
-	Metrics   *observe.Metrics
-	Log       *slog.Logger
-	Now       func() time.Time
-	Doubt     apiclock.Doubt // of that time: no deadline has come meanwhile
-	Holds     holds
-	Surges    surge.Records
-	Shifted   func(zoneID string) bool // reports zones that work is shifted away from; nil: of none
-	Foreign   func(ctx context.Context, n *corev1.Node) (bool,
+	Store      client.Client
+	Live       client.Reader // reads past every cache
+	Serves     translate.Generations
+	Instances  cloud.Instances
+	Events     publisher
+	Metrics    *observe.Metrics
+	Log        *slog.Logger
+	Now        func() time.Time
+	Doubt      apiclock.Doubt // of that time: no deadline has come meanwhile
+	Holds      holds
+	Surges     surge.Records
+	Autoscaler mark.ClusterAutoscaler   // whether what users wrote for it counts
+	Shifted    func(zoneID string) bool // reports zones that work is shifted away from; nil: of none
+	Foreign    func(ctx context.Context, n *corev1.Node) (bool,
 		error) // whether a node that no claim of ours is about is another provider's
 
 	// Held reports whether a node that no claim has is not to be drained, since too many
 	// have lost theirs at once; nil: none is.
 	Held func(ctx context.Context, n *corev1.Node) (bool, error)
 
-	silent   looks // at instances whose kubelets are silent
-	ending   looks // at instances terminated
-	deciding turns // whether the last ready pod of a Service goes
+	seen     struct{ silent, ending looks } // instances whose kubelets are silent, and instances terminated
+	deciding turns                          // whether the last ready pod of a Service goes
 
 	mu           sync.Mutex
 	retries      map[types.UID]retry // by pod
@@ -94,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name string) (time.Duration,
 			return 0, fmt.Errorf("delete claim %s of deleted node %s: %w", claim.Name, name, err)
 		}
 	}
-	if r.ending.isSent(translate.InstanceID(node.Spec.ProviderID)) {
+	if r.seen.ending.isSent(translate.InstanceID(node.Spec.ProviderID)) {
 		return r.giveBack(ctx, node, claim) // it was emptied before
 	}
 	if gone, err := r.goneAlready(ctx, node, claim); err != nil || gone {
@@ -227,8 +227,8 @@ func (r *Reconciler) forget(ctx context.Context, node *corev1.Node, claim *karpv
 	r.Log.Info("deleted node", "node", node.Name, "pool", translate.PoolCalled(node.Labels), "instance",
 		node.Spec.ProviderID)
 	id := translate.InstanceID(node.Spec.ProviderID)
-	r.silent.drop(id)
-	r.ending.drop(id)
+	r.seen.silent.drop(id)
+	r.seen.ending.drop(id)
 	if claim != nil {
 		r.Metrics.NodesTerminated.WithLabelValues(translate.PoolCalled(claim.Labels), claim.Labels[api.LabelZone]).Inc()
 	}

@@ -184,6 +184,14 @@ type Limits struct {
 	Nodes   *int64              // nil: any number
 }
 
+// Protection is an annotation of a pod by which its user keeps its node from voluntary disruption.
+type Protection struct {
+	DoNotDisrupt   bool      // karpenter.sh/do-not-disrupt holds now, or another word that stands for it
+	DoNotEvict     bool      // that word is karpenter.sh/do-not-evict, of the v1alpha5 API
+	NotSafeToEvict bool      // that word is Cluster Autoscaler's, safe-to-evict: "false"
+	ProtectedUntil time.Time // when that ends by itself; zero: never, or it does not hold
+}
+
 // Pod is one pod. Node is empty while it waits.
 type Pod struct {
 	Namespace, Name, UID string
@@ -195,9 +203,7 @@ type Pod struct {
 	Daemon               bool          // owned by a DaemonSet
 	Mirror               bool          // static, owned by its node
 	Ending               bool          // terminating, or already succeeded or failed
-	DoNotDisrupt         bool          // karpenter.sh/do-not-disrupt holds now, or the word that stands for it
-	DoNotEvict           bool          // that word is karpenter.sh/do-not-evict, of the v1alpha5 API
-	ProtectedUntil       time.Time     // when that ends by itself; zero: never, or it does not hold
+	Protection                         // by which its user keeps its node
 	Returns              bool          // another comes in its place if its node goes, and needs a place (not daemon, mirror, bare-terminal ...)
 	OneOff               string        // why no other comes though its work is not done, such as that it has no controller; it does not return then; empty: one does, or its owner wants none
 	Retries              int           // of a Job: how many of its pods may be evicted before the Job fails; 0: any number, or none, as OneOff says then

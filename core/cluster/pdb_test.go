@@ -30,8 +30,8 @@ func TestPodsThatNoEvictionEverRemoves(t *testing.T) {
 		"a machine that is about to be taken away":      {never, Pod{PDBs: "web"}, Node{EndsAt: soon}, false},
 		"a machine that is taken away in days":          {never, Pod{PDBs: "web"}, Node{EndsAt: now.Add(48 * time.Hour)}, true},
 		"a machine that is drained and goes now":        {never, Pod{PDBs: "web"}, Node{InstanceEnds: true}, false},
-		"do-not-disrupt":                                {PodDisruptionBudget{}, Pod{DoNotDisrupt: true}, Node{}, true},
-		"the same, on a machine about to be taken away": {PodDisruptionBudget{}, Pod{DoNotDisrupt: true}, Node{EndsAt: soon}, false},
+		"do-not-disrupt":                                {PodDisruptionBudget{}, Pod{Protection: Protection{DoNotDisrupt: true}}, Node{}, true},
+		"the same, on a machine about to be taken away": {PodDisruptionBudget{}, Pod{Protection: Protection{DoNotDisrupt: true}}, Node{EndsAt: soon}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

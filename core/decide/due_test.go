@@ -13,7 +13,7 @@ func TestWhatEndsByTheClockIsLookedAtThen(t *testing.T) {
 	in := func(d time.Duration) time.Time { return now.Add(d) }
 	budgets := func(at time.Time) cluster.Pool { return cluster.Pool{Policy: cluster.Policy{BudgetsChange: at}} }
 	protected := func(until time.Time) cluster.Node {
-		return cluster.Node{Pods: []cluster.Pod{{}, {ProtectedUntil: until}}}
+		return cluster.Node{Pods: []cluster.Pod{{}, {Protection: cluster.Protection{ProtectedUntil: until}}}}
 	}
 	tests := map[string]struct {
 		snapshot cluster.Snapshot

@@ -58,8 +58,11 @@ func (g PDBs) Hold(p *cluster.Pod) string {
 
 // wordOf is the annotation by which a pod is not to be disturbed.
 func wordOf(p *cluster.Pod) string {
-	if p.DoNotEvict {
+	switch {
+	case p.DoNotEvict:
 		return "do-not-evict"
+	case p.NotSafeToEvict:
+		return "safe-to-evict: false"
 	}
 	return "do-not-disrupt"
 }

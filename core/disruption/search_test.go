@@ -193,7 +193,7 @@ func house(r *rand.Rand, s *cluster.Snapshot, c *cluster.Catalogue, name string)
 			break
 		}
 		free = free.Sub(shape.Requests)
-		p := cluster.Pod{Namespace: "default", Name: fmt.Sprintf("%s-%d", name, i), Shape: shape, Node: name, Returns: true, StartedAt: born, DoNotDisrupt: r.IntN(25) == 0, Unready: r.IntN(9) == 0}
+		p := cluster.Pod{Namespace: "default", Name: fmt.Sprintf("%s-%d", name, i), Shape: shape, Node: name, Returns: true, StartedAt: born, Protection: cluster.Protection{DoNotDisrupt: r.IntN(25) == 0}, Unready: r.IntN(9) == 0}
 		if r.IntN(6) == 0 {
 			p.PDBs = "g"
 		}

@@ -24,6 +24,7 @@ var podFacts = []fact[pod]{
 	flag("ending", func(p *pod) *bool { return &p.Ending }, "it is terminating, or has succeeded or failed"),
 	flag("do-not-disrupt", func(p *pod) *bool { return &p.DoNotDisrupt }, "its annotation karpenter.sh/do-not-disrupt holds now"),
 	flag("do-not-evict", func(p *pod) *bool { return &p.DoNotEvict }, "that annotation is karpenter.sh/do-not-evict of v1alpha5"),
+	flag("not-safe-to-evict", func(p *pod) *bool { return &p.NotSafeToEvict }, "that annotation is cluster-autoscaler.kubernetes.io/safe-to-evict, \"false\""),
 	flag("returns", func(p *pod) *bool { return &p.Returns }, "if its node is removed, its owner creates another pod, which needs a node"),
 	field("one-off", func(p *pod) *string { return &p.OneOff }, word, "why its owner creates no other pod although its work is not done"),
 	field("retries", func(p *pod) *int { return &p.Retries }, number, "for a Job: how many of its pods may be evicted before the Job fails"),

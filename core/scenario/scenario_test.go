@@ -31,7 +31,7 @@ func full() *cluster.Snapshot {
 	fillRules(shape, zones)
 	attachable := []cluster.Attachable{{Driver: "ebs.csi.aws.com", Count: 25}, {Driver: "efs csi", Count: 3}}
 	pod := cluster.Pod{Namespace: "a/b", Name: "web", UID: "u", Shape: shape, Owner: "Deployment/web", CreatedAt: at, Node: "n",
-		StartedAt: at, Daemon: true, Mirror: true, Ending: true, DoNotDisrupt: true, DoNotEvict: true, ProtectedUntil: at, Returns: true, OneOff: "it has no controller", Retries: 6, Completes: true, Stays: true, Unready: true, Pending: true,
+		StartedAt: at, Daemon: true, Mirror: true, Ending: true, Protection: cluster.Protection{DoNotDisrupt: true, DoNotEvict: true, NotSafeToEvict: true, ProtectedUntil: at}, Returns: true, OneOff: "it has no controller", Retries: 6, Completes: true, Stays: true, Unready: true, Pending: true,
 		Moved: 2, MovedAt: at, Grace: 30 * time.Second, DeletionCost: -4, PDBs: "a,b", Kept: true, Uprooted: true, LastOf: "a b", Holds: new(amounts(1))}
 	pool := cluster.PoolID{Kind: "NodePool", Name: "de:fault"}
 	labels := constraint.NewLabels(map[string]string{"team": "x y", "empty": ""})

@@ -26,7 +26,7 @@ func node(r *rand.Rand, i int, s *cluster.Snapshot) cluster.Node {
 func inhabit(r *rand.Rand, i int, n *cluster.Node, s *cluster.Snapshot, shapes []*cluster.Shape) {
 	for j := range r.IntN(6) {
 		p := cluster.Pod{Namespace: "d", Name: fmt.Sprintf("on-%d-%d", i, j), Node: n.Name, Owner: fmt.Sprint("Deployment/", r.IntN(4)), Shape: shapes[r.IntN(len(shapes))],
-			Returns: !n.Deleting && r.IntN(10) > 0, DoNotDisrupt: r.IntN(20) == 0, CreatedAt: at.Add(time.Duration(r.IntN(3)) * time.Minute)}
+			Returns: !n.Deleting && r.IntN(10) > 0, Protection: cluster.Protection{DoNotDisrupt: r.IntN(20) == 0}, CreatedAt: at.Add(time.Duration(r.IntN(3)) * time.Minute)}
 		p.Ending = !p.Returns && r.IntN(2) == 0
 		if (i+j)%4 == 0 { // the next one in its place asks for more
 			p.Holds = &quantity.Resources{CPU: p.Shape.Requests.CPU / 4, Memory: p.Shape.Requests.Memory, Pods: 1}

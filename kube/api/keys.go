@@ -91,6 +91,8 @@ var instanceLabelKeys = []Key{
 var annotationKeys = []Key{
 	{AnnotationDoNotDisrupt, KindAnnotation, "Pod, Node, NodeClaim", `"true" keeps it from voluntary disruption; on a pod, a duration does so from the pod's start on`},
 	{AnnotationPodDeletionCost, KindAnnotation, "Pod", "cost of deleting the pod, compared with other pods of its owner; nodes of pods with higher costs are disrupted later"},
+	{AnnotationSafeToEvict, KindAnnotation, "Pod", `"false" keeps the pod's node from voluntary disruption, and "true" lets a pod go that nothing creates again, with the option --cluster-autoscaler-annotations`},
+	{AnnotationScaleDownDisabled, KindAnnotation, "Node", `"true" keeps it from voluntary disruption, with the option --cluster-autoscaler-annotations`},
 	{AnnotationNodePoolHash, KindAnnotation, "NodePool, NodeClaim", "fingerprint of the fields that the pool's instances are launched from"},
 	{AnnotationNodePoolHashVersion, KindAnnotation, "NodePool, NodeClaim", "version of that fingerprint"},
 	{AnnotationTerminationTimestamp, KindAnnotation, onClaims, "time at which the drain deletes the remaining pods"},

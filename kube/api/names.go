@@ -123,6 +123,18 @@ const (
 	AnnotationInstanceProfileName  = GroupAWS + "/instance-profile-name"
 )
 
+// What users write for Cluster Autoscaler.
+const (
+	GroupClusterAutoscaler = "cluster-autoscaler.kubernetes.io"
+
+	AnnotationSafeToEvict       = GroupClusterAutoscaler + "/safe-to-evict"
+	AnnotationScaleDownDisabled = GroupClusterAutoscaler + "/scale-down-disabled"
+	// PrefixStartupTaint begins the keys of taints that nodes have while they start.
+	PrefixStartupTaint = "startup-taint." + GroupClusterAutoscaler + "/"
+	// PrefixIgnoreTaint is an older word for the same.
+	PrefixIgnoreTaint = "ignore-taint." + GroupClusterAutoscaler + "/"
+)
+
 // Annotations of the v1alpha5 API of the API.
 const (
 	// AnnotationDoNotEvict keeps the node of a pod from voluntary disruption.

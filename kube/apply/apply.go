@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -35,14 +36,15 @@ type Applier struct {
 	Live   client.Reader // reads past every cache
 	Ledger *Ledger
 	*Holds
-	Serves translate.Generations
-	Pools  pools
-	Orders orders // notified of claims before they are created; nil: not
-	Now    func() time.Time
-	Doubt  apiclock.Doubt           // of that time
-	NewID  func() string            // five characters for the name of a claim, not used before
-	Again  func()                   // asks for a new plan, since one was not carried out as it stands
-	View   func() *cluster.Snapshot // what the watches have shown; nil: places of pods that move are not sought
+	Serves     translate.Generations
+	Autoscaler mark.ClusterAutoscaler // whether what users wrote for it counts
+	Pools      pools
+	Orders     orders // notified of claims before they are created; nil: not
+	Now        func() time.Time
+	Doubt      apiclock.Doubt           // of that time
+	NewID      func() string            // five characters for the name of a claim, not used before
+	Again      func()                   // asks for a new plan, since one was not carried out as it stands
+	View       func() *cluster.Snapshot // what the watches have shown; nil: places of pods that move are not sought
 
 	Namespace string // where this process runs, and ConfigMap daemok-freeze is heard; empty: nowhere
 	Pod       string // that this process runs in; empty: none

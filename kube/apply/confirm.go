@@ -161,20 +161,20 @@ func (a *Applier) lookAt(ctx context.Context, u *unit, r *leaver, frozen freeze)
 	} else if err != nil {
 		return fmt.Errorf("read node %s before its removal: %w", r.Node, err)
 	}
-	if why := unfit(node, claim, r.forced()); why != "" {
+	if why := unfit(node, claim, r.forced(), a.Autoscaler); why != "" {
 		return fmt.Errorf("%w: node %s %s", ErrChanged, r.Node, why)
 	}
 	return a.lookAtPods(ctx, r, claim)
 }
 
 // unfit says what of the node itself is in the way; empty: nothing.
-func unfit(node *corev1.Node, claim *karpv1.NodeClaim, forced bool) string {
+func unfit(node *corev1.Node, claim *karpv1.NodeClaim, forced bool, autoscaler mark.ClusterAutoscaler) string {
 	switch {
 	case node.Spec.ProviderID != claim.Status.ProviderID:
 		return "is another instance's by now"
 	case !translate.HasTaint(node, api.TaintDisrupted):
 		return "was opened to pods by another user"
-	case translate.Node(node, claim).DoNotDisrupt && !forced:
+	case translate.Node(node, claim, autoscaler).DoNotDisrupt && !forced:
 		return "now carries do-not-disrupt"
 	}
 	return ""
@@ -194,7 +194,7 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 		return err
 	}
 	inAnyEvent := r.forced() || r.Reason == plan.Drifted && claim.Spec.TerminationGracePeriod != ""
-	over, owners := pdbs{Applier: a, in: map[string][]pdb{}, all: disruption.PDBs{}}, serving.Owners{From: a.Live}
+	over, owners := pdbs{Applier: a, in: map[string][]pdb{}, all: disruption.PDBs{}}, serving.Owners{From: a.Live, Autoscaler: a.Autoscaler}
 	var moving []string
 	var pods []cluster.Pod
 	for i := range list.Items {
@@ -202,7 +202,7 @@ func (a *Applier) lookAtPods(ctx context.Context, r *leaver, claim *karpv1.NodeC
 		if podspec.IsTerminal(pod) {
 			continue
 		}
-		p := podspec.Pod(pod, a.Now())
+		p := podspec.Pod(pod, a.Now(), a.Autoscaler)
 		if err := over.name(ctx, &p, pod.Labels); err != nil {
 			return err
 		}

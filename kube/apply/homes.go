@@ -124,7 +124,7 @@ func (a *Applier) isAsShown(ctx context.Context, s *cluster.Snapshot, name strin
 		return fmt.Errorf("list pods of node %s, to which others are to move: %w", name, err)
 	}
 	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == name })
-	now := translate.Node(node, nil)
+	now := translate.Node(node, nil, a.Autoscaler)
 	if now.Deleting || !now.Ready || !slices.Equal(now.Taints, s.Nodes[at].Taints) {
 		return fmt.Errorf("%w: node %s has changed", errLate, name)
 	}

@@ -100,7 +100,7 @@ func (a *Applier) prepare(s *cluster.Snapshot, l plan.Launch, id string, marks m
 		return nil, cluster.Instance{}, err
 	}
 	maps.Copy(claim.Annotations, marks)
-	ordered := translate.Instance(claim, instanceTypesOf(s, l.Pool))
+	ordered := translate.Instance(claim, instanceTypesOf(s, l.Pool), a.Autoscaler)
 	ordered.CreatedAt, ordered.LaunchedFor = a.Now().UTC(), l.Pods
 	return claim, ordered, nil
 }

@@ -123,7 +123,7 @@ func (a *Applier) readPool(ctx context.Context, id cluster.PoolID, admitted map[
 	}
 	p := &livePool{object: object, held: held, at: a.Now(), byClaim: map[string]int{}}
 	add := func(n *corev1.Node, c *karpv1.NodeClaim) {
-		node := translate.Node(n, c)
+		node := translate.Node(n, c, a.Autoscaler)
 		if _, ours := admitted[c.Name]; ours {
 			node.Deleting = true
 		}

@@ -160,7 +160,7 @@ func (a *Applier) endIfEmpty(ctx context.Context, c *karpv1.NodeClaim) error {
 		return fmt.Errorf("list pods of node %s before it is deleted: %w", node, err)
 	}
 	used := slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool {
-		p := podspec.Pod(&pod, a.Now())
+		p := podspec.Pod(&pod, a.Now(), a.Autoscaler)
 		return p.Returns || p.OneOff != "" || p.DoNotDisrupt
 	})
 	if !used {

@@ -353,7 +353,7 @@ func (y *yard) move(reason plan.RemovalReason, nodes, instances int) plan.Plan {
 		r := plan.Removal{Node: fmt.Sprintf("n-%d", i), Claim: fmt.Sprintf("old-%d", i), Pool: poolID, Reason: reason, Note: "a test says so"}
 		for _, p := range y.pods() {
 			if p.Spec.NodeName == r.Node {
-				r.Pods = append(r.Pods, podspec.Pod(&p, time.Now()))
+				r.Pods = append(r.Pods, podspec.Pod(&p, time.Now(), false))
 			}
 		}
 		m.Removals, moving = append(m.Removals, r), append(moving, r.Pods...)

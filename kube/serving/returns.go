@@ -9,14 +9,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // Owners are controllers of pods as the API server has them, each read once. They are for one check
 // of pods.
 type Owners struct {
-	From  client.Reader
-	known map[types.UID]podspec.Workload
+	From       client.Reader
+	Autoscaler mark.ClusterAutoscaler // whether what users wrote for it counts
+	known      map[types.UID]podspec.Workload
 }
 
 // Judge says of a pod, as podspec.Pod made it, whether its controller creates another in
@@ -40,6 +42,6 @@ func (o *Owners) Judge(ctx context.Context, p *cluster.Pod, pod *corev1.Pod) err
 		}
 		o.known[of.UID] = w
 	}
-	w.Judge(p, of.Name, podspec.StandingOf(pod))
+	w.Judge(p, of.Name, podspec.StandingOf(pod, o.Autoscaler))
 	return nil
 }

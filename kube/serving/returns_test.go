@@ -68,7 +68,7 @@ func TestOwnersAreReadOnceAndSayWhichPodsReturn(t *testing.T) {
 		{"one of a Job that is gone", "p", of("batch/v1", "Job", another), false, false, 5},
 	} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: tt.pod, OwnerReferences: tt.owner}, Spec: corev1.PodSpec{NodeName: "n"}}
-		p := podspec.Pod(pod, time.Now())
+		p := podspec.Pod(pod, time.Now(), false)
 		if err := owners.Judge(context.Background(), &p, pod); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestAnOwnerThatCannotBeReadIsNotGone(t *testing.T) {
 	owners := Owners{From: store.New(s, time.Now).Connect(func(store.Call) (before, after error) { return broken, nil })}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "u", Controller: new(true)}}}, Spec: corev1.PodSpec{NodeName: "n"}}
-	p := podspec.Pod(pod, time.Now())
+	p := podspec.Pod(pod, time.Now(), false)
 	if err := owners.Judge(context.Background(), &p, pod); !errors.Is(err, broken) {
 		t.Errorf("it ended with %v", err)
 	}

@@ -141,7 +141,7 @@ func (b *builder) addWithPods(n cluster.Node) {
 
 // node is what the snapshot shows of a node, without its pods.
 func (b *builder) node(n *corev1.Node, claim *karpv1.NodeClaim, awaits bool) cluster.Node {
-	node := translate.Node(n, claim)
+	node := translate.Node(n, claim, b.tables.pools.Defaults.ClusterAutoscaler)
 	var expected []cluster.Attachable // what its drivers have yet to say
 	if claim != nil {
 		pool, _ := b.tables.pools.Pool(node.Pool)

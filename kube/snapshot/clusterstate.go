@@ -77,7 +77,7 @@ func New(kinds Kinds, now func() time.Time) *ClusterState {
 func (k *ClusterState) Configure(set func(*Settings)) {
 	set(&k.settings)
 	s, t := &k.settings, k.tables
-	t.pools.Defaults, t.workloads.Defaults, t.pods.Self, t.policies.Awaited = s.Pools, s.Spreads, s.Self, s.AwaitPolicies
+	t.pools.Defaults, t.claims.ClusterAutoscaler, t.workloads.Defaults, t.pods.Self, t.policies.Awaited = s.Pools, s.Pools.ClusterAutoscaler, s.Spreads, s.Self, s.AwaitPolicies
 	t.freeze.In, t.freeze.Doubt = s.FreezeIn, s.Doubt
 }
 

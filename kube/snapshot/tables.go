@@ -205,7 +205,7 @@ func (k *ClusterState) nodeGone(n *corev1.Node) change.Effect {
 // podSeen reads the pod before it takes the lock: there are many.
 func (k *ClusterState) podSeen(o client.Object, first bool) {
 	pod, now := o.(*corev1.Pod), k.now()
-	p := pods.Read(pod, now)
+	p := pods.Read(pod, now, k.tables.pools.Defaults.ClusterAutoscaler)
 	k.apply(func() change.Effect {
 		if p.IsDaemon() {
 			k.tables.daemons.PodSeen(pod)

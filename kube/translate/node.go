@@ -13,11 +13,12 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 )
 
 // Node converts a node. Its claim is nil for a node that is not ours. Pods, Price, QuietSince and
 // ChangedAt are filled in by the caller.
-func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
+func Node(n *corev1.Node, claim *karpv1.NodeClaim, autoscaler mark.ClusterAutoscaler) cluster.Node {
 	out := cluster.Node{
 		Name:         n.Name,
 		InstanceID:   InstanceID(n.Spec.ProviderID),
@@ -29,7 +30,7 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 		Ready:        IsReady(n),
 		Initialized:  true,
 		Deleting:     n.DeletionTimestamp != nil || HasTaint(n, api.TaintDisrupted),
-		DoNotDisrupt: n.Annotations[api.AnnotationDoNotDisrupt] == "true",
+		DoNotDisrupt: n.Annotations[api.AnnotationDoNotDisrupt] == "true" || autoscaler.KeepsNode(n),
 	}
 	if n.Spec.Unschedulable && !hasTaint(n.Spec.Taints, corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule) {
 		out.Taints = append(out.Taints, constraint.Taint{Key: corev1.TaintNodeUnschedulable, Effect: constraint.NoSchedule})
@@ -41,7 +42,7 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 	out.Pool = PoolOf(claim)
 	out.DoNotConsolidate = out.Pool.Kind == KindProvisioner && n.Annotations[api.AnnotationDoNotConsolidate] == "true"
 	out.CreatedAt = claim.CreationTimestamp.UTC()
-	out.StartupTaints = Taints(claim.Spec.StartupTaints)
+	_, out.StartupTaints = parted(n.Spec.Taints, claim.Spec.StartupTaints, autoscaler)
 	out.Initialized = condition.IsTrue(claim, karpv1.ClaimInitialized) && n.Labels[api.LabelInitialized] == "true" // by its label this state of the node is no older than that
 	out.Deleting = out.Deleting || claim.DeletionTimestamp != nil
 	out.EndsAt = EndsAt(claim)
@@ -60,10 +61,10 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim) cluster.Node {
 }
 
 // nodeWords are annotations of nodes that mean something on nodes of a Provisioner.
-var nodeWords = []string{api.AnnotationDoNotConsolidate, api.AnnotationEmptinessTimestamp, api.AnnotationVoluntaryDisruption}
+var nodeWords = []string{api.AnnotationDoNotConsolidate, api.AnnotationScaleDownDisabled, api.AnnotationEmptinessTimestamp, api.AnnotationVoluntaryDisruption}
 
 // SameWords reports whether two states of a node say the same in the annotations of
-// the v1alpha5 API of the API.
+// the v1alpha5 API, and of Cluster Autoscaler.
 func SameWords(a, b *corev1.Node) bool {
 	return !slices.ContainsFunc(nodeWords, func(key string) bool { return a.Annotations[key] != b.Annotations[key] })
 }
@@ -109,18 +110,19 @@ func expectExtended(seen, launched quantity.Resources) quantity.Resources {
 
 // Instance converts a claim whose node has not registered yet. kinds is the instance types of its
 // class; it reports what a claim that is not launched may become.
-func Instance(claim *karpv1.NodeClaim, instanceTypes []cluster.InstanceType) cluster.Instance {
+func Instance(claim *karpv1.NodeClaim, instanceTypes []cluster.InstanceType, autoscaler mark.ClusterAutoscaler) cluster.Instance {
 	requirements, err := Requirements(claim.Spec.Requirements)
 	if err != nil {
 		requirements = Impossible() // nothing is placed on what cannot be understood
 	}
+	lasting, starting := parted(claim.Spec.Taints, claim.Spec.StartupTaints, autoscaler)
 	m := cluster.Instance{
 		Claim:         claim.Name,
 		Pool:          PoolOf(claim),
 		Labels:        constraint.NewLabels(KnownLabels(claim, requirements)),
 		Requirements:  requirements,
-		Taints:        Taints(claim.Spec.Taints),
-		StartupTaints: Taints(claim.Spec.StartupTaints),
+		Taints:        lasting,
+		StartupTaints: starting,
 		CreatedAt:     claim.CreationTimestamp.UTC(),
 		Launched:      claim.Status.ProviderID != "",
 		Deleting:      claim.DeletionTimestamp != nil || IsWithdrawn(claim),

@@ -27,7 +27,7 @@ func TestDoNotConsolidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n, c := &corev1.Node{}, &karpv1.NodeClaim{}
 			n.Annotations, c.Labels = map[string]string{api.AnnotationDoNotConsolidate: tt.value}, map[string]string{tt.label: "default"}
-			if got := Node(n, c); got.DoNotConsolidate != tt.want || got.DoNotDisrupt {
+			if got := Node(n, c, false); got.DoNotConsolidate != tt.want || got.DoNotDisrupt {
 				t.Errorf("DoNotConsolidate = %v, want %v; DoNotDisrupt = %v, want false", got.DoNotConsolidate, tt.want, got.DoNotDisrupt)
 			}
 		})
@@ -59,7 +59,7 @@ func TestDoNotDisruptOfNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n, c := &corev1.Node{}, &karpv1.NodeClaim{}
 			n.Annotations, c.Annotations = said(tt.node), said(tt.claim)
-			if got := Node(n, c).DoNotDisrupt; got != tt.want {
+			if got := Node(n, c, false).DoNotDisrupt; got != tt.want {
 				t.Errorf("DoNotDisrupt = %v, want %v", got, tt.want)
 			}
 		})
@@ -95,7 +95,7 @@ func TestAdaptersOfInstancesOnOrder(t *testing.T) {
 			if tt.status != nil {
 				c.Status.ProviderID = "aws:///us-east-1a/i-1"
 			}
-			if m := Instance(c, tt.instanceTypes); m.Allocatable.Get(efa) != tt.want || m.Capacity.Get(efa) != tt.want {
+			if m := Instance(c, tt.instanceTypes, false); m.Allocatable.Get(efa) != tt.want || m.Capacity.Get(efa) != tt.want {
 				t.Errorf("%s for pods, %s in all; want %d of %s", m.Allocatable, m.Capacity, tt.want, efa)
 			}
 		})

@@ -45,9 +45,10 @@ type PoolObject struct {
 
 // PoolDefaults are settings of pools whose annotations do not say otherwise.
 type PoolDefaults struct {
-	InstanceCost quantity.MicroUSDPerHour // what each instance costs beside its type and volumes
-	Room         cluster.Room             // what instances are to leave to pods
-	Repair       cluster.Repair           // when unhealthy nodes are repaired: of these, and of nodes without a pool
+	ClusterAutoscaler mark.ClusterAutoscaler   // whether what users wrote for it counts
+	InstanceCost      quantity.MicroUSDPerHour // what each instance costs beside its type and volumes
+	Room              cluster.Room             // what instances are to leave to pods
+	Repair            cluster.Repair           // when unhealthy nodes are repaired: of these, and of nodes without a pool
 }
 
 // FromNodePool reads a NodePool. Its hash is worked out again, since the one in
@@ -143,6 +144,7 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	}
 	rules := Policy(o, nodes, now)
 	rules.DeleteFirst = deleteFirst
+	lasting, starting := parted(o.Template.Spec.Taints, o.Template.Spec.StartupTaints, o.ClusterAutoscaler)
 	return cluster.Pool{
 		ID:            o.ID,
 		Weight:        o.Weight,
@@ -150,14 +152,27 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 		Requirements:  requirements,
 		Floor:         floor,
 		InstanceCost:  cost,
-		Taints:        Taints(o.Template.Spec.Taints),
-		StartupTaints: Taints(o.Template.Spec.StartupTaints),
+		Taints:        lasting,
+		StartupTaints: starting,
 		Limits:        limits(o.Limits),
 		Replicas:      o.Replicas,
 		NotReady:      o.NotReady,
 		Policy:        rules,
 		Repair:        Repair(o),
 	}, nil
+}
+
+// parted divides the taints of a template into those that pods must tolerate and those that nodes lose while they start.
+func parted(taints, startup []corev1.Taint, autoscaler mark.ClusterAutoscaler) (lasting, starting []constraint.Taint) {
+	lasting, starting = make([]constraint.Taint, 0, len(taints)), Taints(startup)
+	for _, t := range taints {
+		if one := (constraint.Taint{Key: t.Key, Value: t.Value, Effect: constraint.Effect(t.Effect)}); autoscaler.Starts(t) {
+			starting = append(starting, one)
+		} else {
+			lasting = append(lasting, one)
+		}
+	}
+	return lasting, starting
 }
 
 // PoolLabels are the labels every node of the pool gets, those of the system

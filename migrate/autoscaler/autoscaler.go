@@ -194,8 +194,8 @@ func (s *Settings) report(e *entry) {
 	if len(s.Kept) == 0 {
 		e.note(convert.Changes, "groups", "all that it scales are emptied, and the controller never runs on nodes of NodePools: name one of two nodes or more with --keep, for the controller and other system pods, unless other nodes have room for them")
 	}
-	e.note(convert.Changes, "pods", "cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\" has no effect now: write karpenter.sh/do-not-disrupt: \"true\"; where it is \"true\" on a pod without a controller write karpenter.sh/do-not-disrupt: \"false\"")
-	e.note(convert.Changes, "nodes", "cluster-autoscaler.kubernetes.io/scale-down-disabled: \"true\" has no effect now: write karpenter.sh/do-not-disrupt: \"true\"")
+	e.note(convert.Changes, "pods", "cluster-autoscaler.kubernetes.io/safe-to-evict counts if the controller has --cluster-autoscaler-annotations (value settings.clusterAutoscalerAnnotations: true). Without it write karpenter.sh/do-not-disrupt: \"true\" for \"false\", and karpenter.sh/do-not-disrupt: \"false\" for \"true\" on a pod without a controller")
+	e.note(convert.Changes, "nodes", "cluster-autoscaler.kubernetes.io/scale-down-disabled: \"true\" counts under the same option. Without it write karpenter.sh/do-not-disrupt: \"true\"")
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9-]+`)

@@ -73,7 +73,7 @@ func (w *World) makePod(x *work) {
 	x.made++
 	name := fmt.Sprintf("%s-%d", x.name, x.made)
 	p := &pod{work: x, line: &line{}, Pod: cluster.Pod{Namespace: "default", Name: name, UID: name, Shape: x.shape, Owner: x.owner(),
-		CreatedAt: w.now, Returns: true, Unready: true, DoNotDisrupt: x.protected, Completes: x.length > 0, DeletionCost: x.deletionCost}}
+		CreatedAt: w.now, Returns: true, Unready: true, Protection: cluster.Protection{DoNotDisrupt: x.protected}, Completes: x.length > 0, DeletionCost: x.deletionCost}}
 	if x.pdb != nil {
 		p.PDBs = x.pdb.name
 	}

@@ -22,9 +22,11 @@ import (
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/core/decide"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/apiclock"
 	"github.com/daemok/daemok/kube/fence"
 	"github.com/daemok/daemok/kube/snapshot/strip"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/provisioner"
 	"github.com/daemok/daemok/observe"
 	follower "github.com/daemok/daemok/observe/follow"
@@ -68,6 +70,7 @@ type setup struct {
 	watched func(kind client.Object)          // told of every kind that is watched; nil for none
 	leads   <-chan struct{}                   // closed when it begins to make plans; nil: at once
 	policy  decide.Policy                     // of plans
+	others  mark.ClusterAutoscaler            // whether what was written for Cluster Autoscaler counts
 	thinks  bool                              // plans take their time, and are of few pods each
 	traces  *trace.Tracer                     // nil: none wants traces
 }
@@ -146,7 +149,7 @@ func (w *world) start(s setup) *controller {
 			Policy: s.policy, Effort: effort, Window: planner.Window{Idle: time.Second, Max: 10 * time.Second}, Spreads: s.spreads, NewID: w.newID,
 			Filled: s.begins, Began: func() {},
 		},
-		Self: product.Self{Cluster: "test", Namespace: "kube-system", Pod: s.pod}, Steering: true, Record: &record.Record{}, Traces: s.traces,
+		Self: product.Self{Cluster: "test", Namespace: "kube-system", Pod: s.pod}, Steering: true, Record: &record.Record{}, Traces: s.traces, PoolDefaults: translate.PoolDefaults{ClusterAutoscaler: s.others},
 	})
 	if err == nil && s.traces != nil {
 		err = (&follower.Follower{Metrics: metrics, Leading: func() bool { return true }, Traces: s.traces, Now: now}).Follow(ctx, shown)

@@ -49,8 +49,13 @@ func sizes(p *karpv1.NodePool) {
 // pod away: the node is too large from then on.
 func (w *world) aloneOnALargeNode(small func()) {
 	w.t.Helper()
+	w.aloneOnALargeNodeOf(setup{}, small)
+}
+
+func (w *world) aloneOnALargeNodeOf(s setup, small func()) {
+	w.t.Helper()
 	w.pool("default", sizes)
-	w.start(setup{})
+	w.start(s)
 	w.deploy("large", 1, func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = cores(5) })
 	small()
 	w.until(5*time.Minute, "two pods on one node", func() bool { return w.run(2) && len(w.nodes()) == 1 })

@@ -265,6 +265,8 @@ func keeps(p *cluster.Pod) string {
 	switch {
 	case p.DoNotDisrupt && p.DoNotEvict:
 		return "annotation karpenter.sh/do-not-evict"
+	case p.DoNotDisrupt && p.NotSafeToEvict:
+		return `annotation cluster-autoscaler.kubernetes.io/safe-to-evict "false"`
 	case p.DoNotDisrupt && !p.ProtectedUntil.IsZero():
 		return "annotation karpenter.sh/do-not-disrupt until " + p.ProtectedUntil.UTC().Format(time.RFC3339)
 	case p.DoNotDisrupt:

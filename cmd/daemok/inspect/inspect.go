@@ -12,6 +12,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -215,7 +216,14 @@ func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(s
 	if err != nil {
 		return fmt.Errorf("FEATURE_GATES %w", err)
 	}
+	autoscaler := false
+	if text := setting("CLUSTER_AUTOSCALER_ANNOTATIONS"); text != "" {
+		if autoscaler, err = strconv.ParseBool(text); err != nil {
+			return fmt.Errorf("CLUSTER_AUTOSCALER_ANNOTATIONS is %q: want true or false", text)
+		}
+	}
 	clusterState.Configure(func(s *snapshot.Settings) {
+		s.Pools.ClusterAutoscaler = mark.ClusterAutoscaler(autoscaler)
 		s.Spreads, s.FreezeIn, s.Pools.InstanceCost, s.Pools.Room = spreads, namespace, cost, room
 		if switches.On(gates.NodeRepair) {
 			s.Pools.Repair = mark.UsualRepair()

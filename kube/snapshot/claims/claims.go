@@ -12,6 +12,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -29,6 +30,8 @@ type classes interface {
 
 // Table holds NodeClaims. It is not safe for concurrent use. Build it with New.
 type Table struct {
+	ClusterAutoscaler mark.ClusterAutoscaler // set before anything is seen
+
 	nodes   nodes
 	classes classes
 

@@ -44,7 +44,7 @@ func (t *Table) List(by Basis, joined map[string]bool) {
 			if catalogue != nil {
 				instanceTypes = catalogue.InstanceTypes
 			}
-			shown = instance{c, catalogue, translate.Instance(c, instanceTypes)}
+			shown = instance{c, catalogue, translate.Instance(c, instanceTypes, t.ClusterAutoscaler)}
 			t.shown[name] = shown
 		}
 		one := shown.is

@@ -76,7 +76,7 @@ func (t *Table) Seen(n *corev1.Node) bool {
 	if before == nil || before.Spec.ProviderID != n.Spec.ProviderID || !sameStanding(before, n) {
 		t.rounds.Joins++
 	}
-	return before == nil || !translate.SameHealth(before, n) || !translate.SameWords(before, n) || !reflect.DeepEqual(translate.Node(before, nil), translate.Node(n, nil))
+	return before == nil || !translate.SameHealth(before, n) || !translate.SameWords(before, n) || !reflect.DeepEqual(translate.Node(before, nil, false), translate.Node(n, nil, false))
 }
 
 // Gone takes in that a node was deleted. Pods that it was to let go are left to the garbage

@@ -15,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/snapshot/change"
 	"github.com/daemok/daemok/kube/snapshot/owner"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
@@ -95,10 +96,10 @@ type Pod struct {
 }
 
 // Read is what a pod says by itself. It needs no table.
-func Read(pod *corev1.Pod, now time.Time) *Pod {
-	p := podspec.Pod(pod, now)
+func Read(pod *corev1.Pod, now time.Time, autoscaler mark.ClusterAutoscaler) *Pod {
+	p := podspec.Pod(pod, now, autoscaler)
 	return &Pod{name: types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, pod: p, waiting: podspec.IsWaiting(pod), ended: podspec.IsTerminal(pod), nominated: pod.Status.NominatedNodeName,
-		up: podspec.IsUp(pod), cost: podspec.DeletionCost(pod), keeps: keepingOf(pod), says: podspec.StandingOf(pod),
+		up: podspec.IsUp(pod), cost: podspec.DeletionCost(pod), keeps: keepingOf(pod), says: podspec.StandingOf(pod, autoscaler),
 		unjudged: podspec.IsUnjudged(pod), seenAt: now, cameAt: cameAt(p.CreatedAt, now)}
 }
 

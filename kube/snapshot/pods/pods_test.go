@@ -54,7 +54,7 @@ func pod(name, node string, change ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
-func see(t *Table, p *corev1.Pod) change.Effect { return t.Seen(p, Read(p, now), now, false) }
+func see(t *Table, p *corev1.Pod) change.Effect { return t.Seen(p, Read(p, now, false), now, false) }
 
 // A pod that comes up is shown, and no plan is made for its sake; one that is bound or new is a reason for a plan.
 func TestPodsThatComeUpAreNoReasonForAPlan(t *testing.T) {

@@ -43,7 +43,7 @@ func TestDoNotDisruptOfPods(t *testing.T) {
 			if tt.change != nil {
 				tt.change(p)
 			}
-			got := Pod(p, now)
+			got := Pod(p, now, false)
 			if got.DoNotDisrupt != tt.holds || !got.ProtectedUntil.Equal(tt.until) {
 				t.Errorf("protected: %v until %v, want %v until %v", got.DoNotDisrupt, got.ProtectedUntil, tt.holds, tt.until)
 			}
@@ -72,7 +72,7 @@ func TestWhoStaysOnLeavingNodes(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{tt.toleration}}}
-			if got := Pod(p, time.Time{}).Stays; got != tt.want {
+			if got := Pod(p, time.Time{}, false).Stays; got != tt.want {
 				t.Errorf("stays: %v, want %v", got, tt.want)
 			}
 		})
@@ -85,21 +85,21 @@ func TestWhatItCostsToMoveAPod(t *testing.T) {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationPodDeletionCost: "-7"}}}
 	p.Spec.NodeName, p.Status.StartTime, p.Status.Phase = "n", &begun, corev1.PodPending
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
-	got := Pod(p, begun.Time)
+	got := Pod(p, begun.Time, false)
 	p.Status.Phase = corev1.PodRunning
-	if !got.Pending || Pod(p, begun.Time).Pending {
-		t.Errorf("pending: %v, and once it runs: %v", got.Pending, Pod(p, begun.Time).Pending)
+	if !got.Pending || Pod(p, begun.Time, false).Pending {
+		t.Errorf("pending: %v, and once it runs: %v", got.Pending, Pod(p, begun.Time, false).Pending)
 	}
 	if !got.StartedAt.Equal(begun.Time) || got.StartedAt.Location() != time.UTC || !got.Unready || got.DeletionCost != -7 {
 		t.Errorf("the pod started at %v, is unready: %v, costs %d", got.StartedAt, got.Unready, got.DeletionCost)
 	}
 	p.Annotations[api.AnnotationDeletionCost] = "-7" // since its node is to empty
-	if got := Pod(p, begun.Time); got.DeletionCost != 0 || DeletionCost(p) != -7 {
+	if got := Pod(p, begun.Time, false); got.DeletionCost != 0 || DeletionCost(p) != -7 {
 		t.Errorf("with Daemok's own deletion cost it costs %d to move, and %d among the pods of its owner; want 0 and -7", got.DeletionCost, DeletionCost(p))
 	}
 	p.Status.Conditions[0].Status = corev1.ConditionUnknown // of a node that is silent
 	p.Annotations[api.AnnotationPodDeletionCost] = "3000000000"
-	if got := Pod(p, begun.Time); got.Unready || got.DeletionCost != 0 {
+	if got := Pod(p, begun.Time, false); got.Unready || got.DeletionCost != 0 {
 		t.Errorf("unready: %v, costs %d; want neither", got.Unready, got.DeletionCost)
 	}
 }

@@ -16,12 +16,13 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/steering"
 )
 
 // Pod converts a pod, without its shape. Of one on a node that has a controller it says that it
-// returns; Workload.Judge reports whether that holds.
-func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
+// returns; Workload.Judge reports whether that holds. autoscaler says whether annotations of Cluster Autoscaler count.
+func Pod(pod *corev1.Pod, now time.Time, autoscaler mark.ClusterAutoscaler) cluster.Pod {
 	daemon, mirror := ownedBy(pod, "DaemonSet"), IsMirror(pod)
 	ending := pod.DeletionTimestamp != nil || IsTerminal(pod)
 	out := cluster.Pod{
@@ -44,11 +45,12 @@ func Pod(pod *corev1.Pod, now time.Time) cluster.Pod {
 		out.StartedAt = pod.Status.StartTime.UTC()
 	}
 	if out.Returns && out.Node != "" && metav1.GetControllerOfNoCopy(pod) == nil {
-		ends(&out, noController, StandingOf(pod))
+		ends(&out, noController, StandingOf(pod, autoscaler))
 	}
 	if !ending {
-		out.DoNotDisrupt, out.ProtectedUntil = protection(pod, now)
+		out.DoNotDisrupt, out.ProtectedUntil = protection(pod, now, autoscaler)
 		out.DoNotEvict = doNotEvict(pod)
+		out.NotSafeToEvict = autoscaler.KeepsPod(pod)
 	}
 	return out
 }
@@ -112,17 +114,18 @@ func IsDaemon(pod *corev1.Pod) bool { return ownedBy(pod, "DaemonSet") }
 // protects the pod now: "true" always, a duration from the pod's start on.
 // Any other value protects nothing. The v1alpha5 API's word for it,
 // karpenter.sh/do-not-evict, protects as "true" alone, and no static pod.
-func DoNotDisrupt(pod *corev1.Pod, now time.Time) bool {
-	holds, _ := protection(pod, now)
+// So does safe-to-evict: "false", where that counts.
+func DoNotDisrupt(pod *corev1.Pod, now time.Time, autoscaler mark.ClusterAutoscaler) bool {
+	holds, _ := protection(pod, now, autoscaler)
 	return holds
 }
 
 // protection also reports when the protection ends by itself; zero: never, or there is none. A pod
 // that has not started counts from its creation.
-func protection(pod *corev1.Pod, now time.Time) (holds bool, until time.Time) {
+func protection(pod *corev1.Pod, now time.Time, autoscaler mark.ClusterAutoscaler) (holds bool, until time.Time) {
 	value, present := pod.Annotations[api.AnnotationDoNotDisrupt]
 	switch {
-	case doNotEvict(pod):
+	case doNotEvict(pod), autoscaler.KeepsPod(pod):
 		return true, time.Time{}
 	case !present || value == "true":
 		return present, time.Time{}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -159,6 +160,34 @@ func shapeOf(r Rules) *cluster.Shape {
 	return &shape
 }
 
+// Cluster Autoscaler's safe-to-evict counts where the option says so: "false" protects whatever Karpenter's own words
+// say, and "true" lets a pod go that nothing creates again.
+func TestSafeToEvict(t *testing.T) {
+	tests := map[string]struct {
+		value            string
+		counts           mark.ClusterAutoscaler
+		protects, mayEnd bool
+	}{
+		"false protects":             {"false", true, true, false},
+		"true lets it end":           {"true", true, false, true},
+		"another word means nothing": {"never", true, false, false},
+		"false, without the option":  {"false", false, false, false},
+		"true, without the option":   {"true", false, false, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationSafeToEvict: tt.value}}}
+			p := Pod(pod, time.Now(), tt.counts)
+			if p.DoNotDisrupt != tt.protects || p.NotSafeToEvict != tt.protects || DoNotDisrupt(pod, time.Now(), tt.counts) != tt.protects {
+				t.Errorf("protected: %v, %v and %v, want %v", p.DoNotDisrupt, p.NotSafeToEvict, DoNotDisrupt(pod, time.Now(), tt.counts), tt.protects)
+			}
+			if got := StandingOf(pod, tt.counts).MayEnd; got != tt.mayEnd {
+				t.Errorf("it may end: %v, want %v", got, tt.mayEnd)
+			}
+		})
+	}
+}
+
 // The v1alpha5 API's word protects a pod whatever the newer one says, and neither
 // static pods nor those that are ending.
 func TestDoNotEvict(t *testing.T) {
@@ -185,7 +214,7 @@ func TestDoNotEvict(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Pod(tt.pod, time.Date(2023, 6, 1, 0, 0, 0, 0, time.UTC)); got.DoNotDisrupt != tt.want || !got.ProtectedUntil.IsZero() {
+			if got := Pod(tt.pod, time.Date(2023, 6, 1, 0, 0, 0, 0, time.UTC), false); got.DoNotDisrupt != tt.want || !got.ProtectedUntil.IsZero() {
 				t.Errorf("protected: %v until %v, want %v for ever", got.DoNotDisrupt, got.ProtectedUntil, tt.want)
 			}
 		})
@@ -209,7 +238,7 @@ func TestDoNotDisrupt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationDoNotDisrupt: tt.value}}}
 			p.Status.StartTime = &metav1.Time{Time: now.Add(-tt.age)}
-			if got := DoNotDisrupt(p, now); got != tt.want {
+			if got := DoNotDisrupt(p, now, false); got != tt.want {
 				t.Errorf("DoNotDisrupt = %v, want %v", got, tt.want)
 			}
 		})

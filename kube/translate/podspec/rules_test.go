@@ -217,7 +217,7 @@ func TestACordonedNodeIsTaintedOnce(t *testing.T) {
 	want := "node.kubernetes.io/unschedulable:NoSchedule"
 	for _, taints := range [][]corev1.Taint{nil, {{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}}} {
 		n.Spec.Taints = taints
-		if got := translate.Node(n, nil).Taints; len(got) != 1 || got[0].String() != want {
+		if got := translate.Node(n, nil, false).Taints; len(got) != 1 || got[0].String() != want {
 			t.Errorf("taints = %v, want %s once", got, want)
 		}
 	}

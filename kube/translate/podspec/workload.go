@@ -13,6 +13,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/mark"
 )
 
 // Why no pod comes in place of one that is evicted.
@@ -119,10 +120,10 @@ type Standing struct {
 	Failures int32 // those that count against its index, of a Job that counts them so
 }
 
-// StandingOf reads a pod.
-func StandingOf(pod *corev1.Pod) Standing {
+// StandingOf reads a pod. autoscaler says whether annotations of Cluster Autoscaler count.
+func StandingOf(pod *corev1.Pod, autoscaler mark.ClusterAutoscaler) Standing {
 	failures, _ := strconv.ParseInt(pod.Annotations[batchv1.JobIndexFailureCountAnnotation], 10, 32)
-	return Standing{pod.Annotations[api.AnnotationDoNotDisrupt] == "false", int32(failures)}
+	return Standing{pod.Annotations[api.AnnotationDoNotDisrupt] == "false" || autoscaler.MayEnd(pod), int32(failures)}
 }
 
 // Judge says of a pod on a node, of which Pod said that it returns, whether the workload,

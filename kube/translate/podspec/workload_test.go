@@ -100,7 +100,7 @@ func TestAnotherPodOfAJob(t *testing.T) {
 			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: tt.says}}
 			out := cluster.Pod{Returns: true, Node: "n"}
 			w := WorkloadOf(job)
-			w.Judge(&out, "job", StandingOf(p))
+			w.Judge(&out, "job", StandingOf(p, false))
 			if out.Returns != tt.want.returns || (out.OneOff == "") != (tt.want.oneOff == "") || !strings.Contains(out.OneOff, tt.want.oneOff) || out.Retries != tt.want.retries {
 				t.Errorf("it returns: %v, or not since %q, %d may fail; want %+v", out.Returns, out.OneOff, out.Retries, tt.want)
 			}
@@ -118,7 +118,7 @@ func TestOwnersAreKnownByTheirGroups(t *testing.T) {
 		if got := OwnerKind(p); (got == nil) != (want == nil) {
 			t.Errorf("of %v the kind is %T, want %T", of, got, want)
 		}
-		if out := Pod(p, time.Unix(1, 0)); !out.Returns || out.OneOff != "" {
+		if out := Pod(p, time.Unix(1, 0), false); !out.Returns || out.OneOff != "" {
 			t.Errorf("a pod of %v is taken for %+v, want one that returns until its owner says otherwise", of, out)
 		}
 	}
@@ -146,7 +146,7 @@ func TestAPodWithoutAController(t *testing.T) {
 			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "c"}}
 		}), false, true},
 	} {
-		if got := Pod(tt.pod, time.Unix(1, 0)); got.Returns != tt.returns || (got.OneOff != "") != tt.oneOff {
+		if got := Pod(tt.pod, time.Unix(1, 0), false); got.Returns != tt.returns || (got.OneOff != "") != tt.oneOff {
 			t.Errorf("%s: it returns: %v, %q; want %v, and a reason: %v", name, got.Returns, got.OneOff, tt.returns, tt.oneOff)
 		}
 	}

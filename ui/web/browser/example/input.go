@@ -119,7 +119,7 @@ func (b *builder) node(n *view.Node) cluster.Node {
 			Namespace: p.Namespace, Name: p.Name, Owner: p.Owner, Node: n.Name,
 			Shape: b.shape(p.Namespace, p.CPU, p.Memory), CreatedAt: n.Created, StartedAt: n.Created, Daemon: p.Daemon,
 			Ending: p.State == "ending", Unready: p.State == "not ready", Pending: p.State == "starting",
-			Returns: !p.Daemon && p.State != "ending", DoNotDisrupt: p.Keeps != "",
+			Returns: !p.Daemon && p.State != "ending", Protection: cluster.Protection{DoNotDisrupt: p.Keeps != ""},
 		})
 	}
 	return out
