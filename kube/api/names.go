@@ -123,6 +123,9 @@ const (
 	AnnotationInstanceProfileName  = GroupAWS + "/instance-profile-name"
 )
 
+// GroupVerticalPodAutoscaler is the API group of the Vertical Pod Autoscaler.
+const GroupVerticalPodAutoscaler = "autoscaling.k8s.io"
+
 // What users write for Cluster Autoscaler.
 const (
 	GroupClusterAutoscaler = "cluster-autoscaler.kubernetes.io"

@@ -42,6 +42,11 @@ func Of(pod *corev1.Pod) ID {
 type Workload struct {
 	Selector *metav1.LabelSelector
 	Asks     quantity.Resources // by its template
+
+	// Recommended is what VerticalPodAutoscalers have its new pods request, where that is more than Asks for a resource;
+	// zero: nothing.
+	Recommended quantity.Resources
+
 	podspec.Workload
 }
 
@@ -57,8 +62,10 @@ func (c *Change) SelectsOthers() bool {
 	return c.Known != c.IsThere || metav1.FormatLabelSelector(c.Before.Selector) != metav1.FormatLabelSelector(c.Now.Selector)
 }
 
-// AsksOtherwise reports whether the pods of its template ask for something else.
-func (c *Change) AsksOtherwise() bool { return !c.Before.Asks.Equal(c.Now.Asks) }
+// AsksOtherwise reports whether new pods of it ask for something else.
+func (c *Change) AsksOtherwise() bool {
+	return !c.Before.Asks.Equal(c.Now.Asks) || !c.Before.Recommended.Equal(c.Now.Recommended)
+}
 
 // IsNone reports whether it says the same as before.
 func (c *Change) IsNone() bool {

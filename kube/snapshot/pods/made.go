@@ -29,13 +29,15 @@ type Made struct {
 // ComesBack is what the pod asks for that comes in the place of one that asks for now. This is the one
 // rule for that: what the newest pod of its owner asked for when it was made or, where that
 // was not seen, what the template of the owner says; and never less than it asks for now,
-// since what raised that may raise the next one as well.
+// since what raised that may raise the next one as well, nor than what a VerticalPodAutoscaler recommends, which is set
+// when a pod is made.
 func (o *owners) ComesBack(of owner.ID, now quantity.Resources) quantity.Resources {
-	if m, known := o.made[of]; known {
-		return now.Max(m.requests)
-	}
 	is, _ := o.Workloads.Workload(of)
-	return now.Max(is.Asks)
+	next := is.Asks
+	if m, known := o.made[of]; known {
+		next = m.requests
+	}
+	return now.Max(next).Max(is.Recommended)
 }
 
 // recordMade takes in what a pod asked for when it was made, where it still says that. Of

@@ -83,12 +83,15 @@ func networkSettings(ds *appsv1.DaemonSet) map[string][]corev1.EnvVar {
 	return out
 }
 
-// named keeps of an object which it is and whether it is being deleted, and leaves its pods behind: there are many old
+// named keeps of an object which it is, what controls it, and whether it is being deleted, and leaves its pods behind: there are many old
 // ReplicaSets and Jobs, with labels and annotations that none reads.
 func named(m metav1.ObjectMeta) metav1.ObjectMeta {
 	out := metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, DeletionTimestamp: m.DeletionTimestamp}
 	if m.DeletionTimestamp != nil {
 		out.Finalizers = m.Finalizers
+	}
+	if above := metav1.GetControllerOfNoCopy(&m); above != nil {
+		out.OwnerReferences = []metav1.OwnerReference{{APIVersion: above.APIVersion, Kind: above.Kind, Name: above.Name, Controller: above.Controller}}
 	}
 	return out
 }

@@ -25,6 +25,8 @@ type Table struct {
 	services map[types.NamespacedName]map[string]string
 	byPair   map[pair]map[types.NamespacedName]struct{} // services by the first label they choose by
 	owners   map[owner.ID]owner.Workload
+
+	recommendations recommendations
 }
 
 type pair struct{ namespace, key, value string }
@@ -33,7 +35,7 @@ type pair struct{ namespace, key, value string }
 func New() *Table {
 	return &Table{
 		services: map[types.NamespacedName]map[string]string{}, byPair: map[pair]map[types.NamespacedName]struct{}{},
-		owners: map[owner.ID]owner.Workload{},
+		owners: map[owner.ID]owner.Workload{}, recommendations: newRecommendations(),
 	}
 }
 
@@ -45,31 +47,35 @@ func (t *Table) Workload(id owner.ID) (w owner.Workload, known bool) {
 
 // Seen takes in a ReplicaSet, StatefulSet, ReplicationController or Job.
 func (t *Table) Seen(o client.Object) owner.Change {
+	now := &owner.Workload{Workload: podspec.WorkloadOf(o)}
 	switch o := o.(type) {
 	case *appsv1.ReplicaSet:
-		return t.is(IDOf(o), &owner.Workload{Selector: o.Spec.Selector, Asks: podspec.TemplateRequests(&o.Spec.Template), Workload: podspec.WorkloadOf(o)})
+		now.Selector = o.Spec.Selector
 	case *appsv1.StatefulSet:
-		return t.is(IDOf(o), &owner.Workload{Selector: o.Spec.Selector, Asks: podspec.TemplateRequests(&o.Spec.Template), Workload: podspec.WorkloadOf(o)})
+		now.Selector = o.Spec.Selector
 	case *corev1.ReplicationController:
-		now := &owner.Workload{Selector: &metav1.LabelSelector{MatchLabels: o.Spec.Selector}, Workload: podspec.WorkloadOf(o)}
-		if o.Spec.Template != nil {
-			now.Asks = podspec.TemplateRequests(o.Spec.Template)
-		}
-		return t.is(IDOf(o), now)
+		now.Selector = &metav1.LabelSelector{MatchLabels: o.Spec.Selector}
 	case *batchv1.Job:
 		// Which pods it selects is nothing that the scheduler asks. One that is done is as good as gone: there
 		// are many.
-		now := &owner.Workload{Asks: podspec.TemplateRequests(&o.Spec.Template), Workload: podspec.WorkloadOf(o)}
 		if now.IsDone() {
-			now = nil
+			return t.Gone(o)
 		}
-		return t.is(IDOf(o), now)
+	default:
+		panic("workloads: an owner of a kind that is not watched")
 	}
-	panic("workloads: an owner of a kind that is not watched")
+	made := templateOf(o)
+	if made.of != nil {
+		now.Asks = podspec.TemplateRequests(made.of)
+	}
+	if now.IsDone() {
+		made = template{} // there are many old ReplicaSets
+	}
+	return t.is(IDOf(o), now, made)
 }
 
 // Gone takes in that an owner was deleted.
-func (t *Table) Gone(o client.Object) owner.Change { return t.is(IDOf(o), nil) }
+func (t *Table) Gone(o client.Object) owner.Change { return t.is(IDOf(o), nil, template{}) }
 
 // IDOf names an owner; the zero value where its kind is not watched.
 func IDOf(o client.Object) owner.ID {
@@ -89,8 +95,12 @@ func IDOf(o client.Object) owner.ID {
 	return owner.ID{Namespace: o.GetNamespace(), Kind: kind, Name: o.GetName()}
 }
 
-// is takes in what an owner says; nil: it is gone.
-func (t *Table) is(id owner.ID, now *owner.Workload) owner.Change {
+// is takes in what an owner says, and has pods made from; nil: it is gone.
+func (t *Table) is(id owner.ID, now *owner.Workload, made template) owner.Change {
+	t.recommendations.follow(id, made)
+	if now != nil {
+		t.recommendations.requests(id, now)
+	}
 	out := owner.Change{ID: id}
 	out.Before, out.Known = t.owners[id]
 	if delete(t.owners, id); now != nil {
