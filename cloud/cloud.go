@@ -95,6 +95,7 @@ type LaunchRequest struct {
 
 	Extended []string // resources beside CPU, memory, disk and pods that the instances are for, sorted: some are there only where a launch attaches them
 	Relaxed  bool     // fewer different instances are named than their user asked for
+	Ordered  bool     // Priority decides, since prices are not those of the cloud: it must not choose by its own
 }
 
 // OfferingChoice names one acceptable offering. A request lists them in the order in which they are wanted; Priority says

@@ -57,6 +57,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		*s = snapshot.Settings{
 			Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
 			Self: p.pod(), AwaitPolicies: true, HoldDrains: collector.Holds,
+			NoOverlays: p.NoOverlays,
 		}
 	})
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
@@ -67,8 +68,14 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	applier := &apply.Applier{
 		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Autoscaler: p.ClusterAutoscaler, Pools: clusterState, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: clusterState.Touch, View: clusterState.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
-	requests := &launch.Requests{Classes: p.Classes, Catalog: p.Catalog}
-	launcher := p.launcher(requests)
+	overlays := &status.Overlays{ClusterState: clusterState, Follow: func(ctx context.Context) error {
+		return clusterState.FollowOverlays(ctx, p.Live, p.Watches)
+	}}
+	if !p.NoOverlays {
+		overlays.Start(ctx)
+	}
+	requests := &launch.Requests{Classes: p.Classes, Catalog: p.Catalog, Overlays: clusterState}
+	launcher := p.launcher(requests, clusterState)
 	applier.Orders = launcher
 	health := &nodepool.Health{}
 	claims := &nodeclaim.Reconciler{
@@ -84,7 +91,8 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		p.Pods = podListeners{claims.Nominations, p.Pods}
 	}
 	claims.Adopts = &nodeclaim.Adoptions{
-		Store: p.Store, Cloud: p.Adopter, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Log: p.Log, Now: p.Now,
+		Store: p.Store, Cloud: p.Adopter, Classes: p.Classes, Catalog: p.Catalog, Overlays: clusterState, Events: p.Events,
+		Log: p.Log, Now: p.Now,
 	}
 	if p.Sizes != nil {
 		claims.Memory = func(kind, image string, memory quantity.Bytes) {
@@ -95,6 +103,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	collector.Again, collector.Going, claims.Held = clusterState.Touch, p.ClaimsGo, collector.HoldsClaim
 	reporter := status.Reporter{Store: p.Store, Live: p.Live, Events: p.Events, Log: p.Log, Now: p.Now}
+	overlays.Reporter = reporter
 	shifts := &status.Shifts{Reporter: reporter, Cloud: p.Shifts, Again: clusterState.Touch, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted
 	drifted := &drift.Finder{
@@ -107,6 +116,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
 	planned := make(chan struct{})
 	steers := &steer.Steering{Store: p.Store, Off: !p.Steering, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
+	idle := &status.Ineffective{Reporter: reporter, NoOverlays: p.NoOverlays}
 	program := &Program{
 		ClusterState: clusterState, Planned: planned,
 		Loops: []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile)},
@@ -131,9 +141,13 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			Reporter: reporter, Serves: Served(p.Pools), Snapshot: clusterState.Snapshot, Stays: p.Record.Stays, Unread: ledger.Unread, Orphans: collector.Held, Doubt: p.doubt(),
 		}).Round},
 		{What: "report values that are not understood", Do: (&status.Warnings{Reporter: reporter, Source: clusterState}).Round},
-		{What: "report what has no effect yet", Do: (&status.Ineffective{Reporter: reporter}).Round},
+		{What: "report what has no effect", Do: idle.Round},
 	}...)
 	program.Loops = append(program.Loops, p.pools(health)...)
+	if !p.NoOverlays {
+		write := Round{What: "write conditions of NodeOverlays", Do: overlays.Round}
+		program.Rounds = append(program.Rounds, program.Later(write)...)
+	}
 	program.Rounds = append(program.Rounds, p.interruptionMessages()...)
 	for _, kind := range p.ClassKinds {
 		program.Loops = append(program.Loops, driftLoop(kind, drifted.ClassChanged, classChanged))
@@ -167,7 +181,7 @@ func (p Parts) interruptionMessages() (out []Round) {
 // lostEvery is how often launches that no watch has shown are searched for.
 const lostEvery = 20 * time.Second
 
-func (p Parts) launcher(requests *launch.Requests) *launch.Launcher {
+func (p Parts) launcher(requests *launch.Requests, overlays *snapshot.ClusterState) *launch.Launcher {
 	return (&launch.Launcher{
 		Store: p.Store, Live: p.Live, Instances: p.Instances(claimsName), Requests: requests, Log: p.Log, Now: p.Now, Doubt: p.doubt(), CallFor: p.CallFor,
 		Gathered: func(d time.Duration) {
@@ -175,7 +189,8 @@ func (p Parts) launcher(requests *launch.Requests) *launch.Launcher {
 		},
 		Called: p.Traces.Called,
 		Outcome: &launch.Outcomes{
-			Store: p.Store, Classes: p.Classes, Catalog: p.Catalog, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now,
+			Store: p.Store, Classes: p.Classes, Catalog: p.Catalog, Overlays: overlays, Events: p.Events,
+			Metrics: p.Metrics, Log: p.Log, Now: p.Now,
 			Record: &record.Launches{Record: p.Record, Now: p.Now},
 		},
 	}).Open()

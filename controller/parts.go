@@ -85,6 +85,8 @@ type Planning struct {
 	Began       func()                            // called right before the first plan
 	Savings     *spend.Savings                    // counts what disruption saves; nil: that is not counted
 
+	NoOverlays bool // NodeOverlays have no effect
+
 	Made func(*cluster.Snapshot, plan.Plan) // receives each plan once it is carried out; may be nil
 }
 

@@ -47,11 +47,16 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	clusterState := snapshot.New(p.Classes.Kinds, p.Now)
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads,
-			Doubt: p.doubt()}
+			Doubt: p.doubt(), NoOverlays: p.NoOverlays}
 	})
 	watched := shadow.Watched{Informers: p.Watches}
 	if err := clusterState.Follow(ctx, watched, func(*karpv1.NodeClaim, bool) {}); err != nil {
 		return nil, err
+	}
+	if !p.NoOverlays {
+		if err := clusterState.FollowOverlays(ctx, live, watched); err != nil {
+			p.Log.Warn("NodeOverlays have no effect", "why", err.Error())
+		}
 	}
 	for _, o := range with.Given {
 		o.PoolDefaults = p.PoolDefaults

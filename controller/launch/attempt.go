@@ -72,7 +72,8 @@ func sameRequest(r Request) (string, error) {
 		Whole    uint64
 		Extended []string
 		Relaxed  bool
-	}{r.Class.ID, r.Class.Settings, r.Options, r.Tags, r.Node, r.ClassMarks, r.Whole, r.Extended, r.Relaxed})
+		Ordered  bool
+	}{r.Class.ID, r.Class.Settings, r.Options, r.Tags, r.Node, r.ClassMarks, r.Whole, r.Extended, r.Relaxed, r.Ordered})
 	if err != nil {
 		return "", fmt.Errorf("describe launch request of class %s: %w", r.Class.ID, err)
 	}

@@ -19,12 +19,18 @@ const choicesMax = 250
 // concurrent use; the zero value is ready.
 type choices struct {
 	mu sync.Mutex
-	of map[string]classCatalogue // by class
+	of map[string]classCatalogue // by class, and pool where NodeOverlays change what it offers
 }
 
 type classCatalogue struct {
-	revision uint64
-	chosen   map[string]choice // by what is asked for
+	catalogue *cluster.Catalogue
+	chosen    map[string]choice // by what is asked for
+}
+
+// says reports whether both say the same. Of what NodeOverlays make of a catalogue each is another one.
+func (s classCatalogue) says(c *cluster.Catalogue) bool {
+	plain := s.catalogue == s.catalogue.Listed() && c == c.Listed()
+	return s.catalogue == c || plain && s.catalogue != nil && s.catalogue.Revision == c.Revision
 }
 
 // choice is what can be launched, best first; see Request.
@@ -34,6 +40,7 @@ type choice struct {
 	room    int
 	few     []string
 	leftOut string
+	ordered bool
 }
 
 // sameChoice is equal for claims that ask for the same of one catalogue.
@@ -45,7 +52,7 @@ func (k *choices) get(class string, c *cluster.Catalogue, same string) (choice, 
 	defer k.mu.Unlock()
 	s := k.of[class]
 	chosen, known := s.chosen[same]
-	return chosen, known && s.revision == c.Revision
+	return chosen, known && s.says(c)
 }
 
 func (k *choices) put(class string, c *cluster.Catalogue, same string, chosen choice) {
@@ -58,8 +65,8 @@ func (k *choices) put(class string, c *cluster.Catalogue, same string, chosen ch
 	if kept >= choicesMax || k.of == nil {
 		k.of = map[string]classCatalogue{}
 	}
-	if s, there := k.of[class]; !there || s.revision != c.Revision {
-		k.of[class] = classCatalogue{c.Revision, map[string]choice{}}
+	if s, there := k.of[class]; !there || !s.says(c) {
+		k.of[class] = classCatalogue{c, map[string]choice{}}
 	}
 	k.of[class].chosen[same] = chosen
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/offering"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -38,14 +39,15 @@ type outcomes interface {
 
 // Outcomes writes what became of launches on claims.
 type Outcomes struct {
-	Store   client.Client
-	Classes classes
-	Catalog cloud.Catalog
-	Events  publisher
-	Metrics *observe.Metrics
-	Log     *slog.Logger
-	Record  record // nil: nothing is recorded
-	Now     func() time.Time
+	Store    client.Client
+	Classes  classes
+	Catalog  cloud.Catalog
+	Overlays overlays // nil: there are none
+	Events   publisher
+	Metrics  *observe.Metrics
+	Log      *slog.Logger
+	Record   record // nil: nothing is recorded
+	Now      func() time.Time
 }
 
 func (o *Outcomes) recorder() recorder { return recorder{o.Record} }
@@ -62,6 +64,9 @@ func (o *Outcomes) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.In
 	if err != nil {
 		return fmt.Errorf("list what class %s offers: %w", class.Cloud.ID, err)
 	}
+	if o.Overlays != nil {
+		catalogue = o.Overlays.Overlaid(ctx, translate.PoolOf(c), catalogue)
+	}
 	kind, offering, known := offering.Of(catalogue, m.Identity())
 	if !known {
 		return fmt.Errorf("instance %s of claim %s is a %s, which the catalogue does not have", m.ID, c.Name, m.Kind)
@@ -76,6 +81,7 @@ func (o *Outcomes) Launched(ctx context.Context, c *karpv1.NodeClaim, m cloud.In
 			c.Annotations[key] = value
 		}
 	}
+	translate.RecordOverlays(c.Annotations, overlay.ChangesOf(catalogue, m.Identity()))
 	delete(c.Annotations, api.AnnotationWithdrawn) // too late for that
 	var other instead
 	if text := c.Annotations[api.AnnotationDecision]; text != "" {

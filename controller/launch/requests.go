@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/offering"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
@@ -62,10 +63,16 @@ func (r Request) isOfAnotherClass(c *karpv1.NodeClaim) bool {
 
 // Requests forms launch requests from claims and what is offered now.
 type Requests struct {
-	Classes classes
-	Catalog cloud.Catalog
+	Classes  classes
+	Catalog  cloud.Catalog
+	Overlays overlays // nil: there are none
 
 	choices choices
+}
+
+// overlays say what NodeOverlays make of what a class offers, for a pool.
+type overlays interface {
+	Overlaid(ctx context.Context, pool cluster.PoolID, c *cluster.Catalogue) *cluster.Catalogue
 }
 
 // For implements what the Launcher asks.
@@ -78,11 +85,18 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 	if err != nil {
 		return Request{}, fmt.Errorf("list what class %s offers: %w", class.Cloud.ID, err)
 	}
+	same := class.Cloud.ID
+	if r.Overlays != nil {
+		listed := catalogue
+		if catalogue = r.Overlays.Overlaid(ctx, translate.PoolOf(c), listed); catalogue != listed {
+			same += " " + translate.PoolCalled(c.Labels)
+		}
+	}
 	want, err := translate.Requirements(c.Spec.Requirements)
 	if err != nil {
 		return Request{}, &cloud.RefusedError{Reason: karpv1.ReasonLaunchFailed, Cause: "spec.requirements: " + err.Error()}
 	}
-	chosen, err := r.choose(c, want, class.Cloud.ID, catalogue)
+	chosen, err := r.choose(c, want, same, catalogue)
 	if err != nil {
 		return Request{}, err
 	}
@@ -94,6 +108,7 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 
 		Extended: translate.ExtendedOf(c),
 		Relaxed:  isRelaxed(c),
+		Ordered:  chosen.ordered,
 	}, class.Annotations, chosen.whole, chosen.few, chosen.room, chosen.leftOut}, nil
 }
 
@@ -110,19 +125,26 @@ func (r *Requests) choose(c *karpv1.NodeClaim, want constraint.Requirements, cla
 	if all.WhyNone != "" {
 		return choice{}, &cloud.NoCapacityError{Cause: all.WhyNone}
 	}
-	chosen := choice{optionsOf(all.Named), all.Whole, all.Room(), all.Few, all.Summary()}
+	ordered := overlay.Reprices(catalogue, all.Named)
+	chosen := choice{optionsOf(all.Named, ordered), all.Whole, all.Room(), all.Few, all.Summary(), ordered}
 	r.choices.put(class, catalogue, same, chosen)
 	return chosen, nil
 }
 
+// unpriced is the priority of an offering without a price, where priorities decide: it comes last.
+const unpriced = 1e9
+
 // optionsOf are the offerings that a request names, in the cloud's words.
-func optionsOf(named []offering.Named) []cloud.OfferingChoice {
+func optionsOf(named []offering.Named, ordered bool) []cloud.OfferingChoice {
 	out := make([]cloud.OfferingChoice, len(named))
 	for i, n := range named {
 		zoneID, _ := n.Offering.Labels.Get(api.LabelZoneID)
 		out[i] = cloud.OfferingChoice{
 			Kind: n.Type.Name, Zone: n.Offering.Zone, ZoneID: zoneID, Option: n.Offering.Option, ReservedCapacity: n.Offering.Reservation(),
 			Priority: float64(n.Offering.Price) / 1e6, Needed: n.Needed, Partition: n.Partition, Dedicated: n.Dedicated(),
+		}
+		if ordered && !n.Offering.Priced {
+			out[i].Priority = unpriced
 		}
 	}
 	return out

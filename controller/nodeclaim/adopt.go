@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/offering"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -29,13 +30,19 @@ const adoptAgain = 30 * time.Second
 // daemok.sh/adopt asks. What cannot be linked is said on the claim, and nothing
 // is launched for it.
 type Adoptions struct {
-	Store   client.Client
-	Cloud   cloud.Adopter // nil: of this cloud nothing can be taken over
-	Classes classes
-	Catalog cloud.Catalog
-	Events  publisher
-	Log     *slog.Logger
-	Now     func() time.Time
+	Store    client.Client
+	Cloud    cloud.Adopter // nil: of this cloud nothing can be taken over
+	Classes  classes
+	Catalog  cloud.Catalog
+	Overlays overlays // nil: there are none
+	Events   publisher
+	Log      *slog.Logger
+	Now      func() time.Time
+}
+
+// overlays say what NodeOverlays make of what a class offers, for a pool.
+type overlays interface {
+	Overlaid(ctx context.Context, pool cluster.PoolID, c *cluster.Catalogue) *cluster.Catalogue
 }
 
 // classes finds the class of a claim, whether or not it is ready.
@@ -51,6 +58,7 @@ type adoptee struct {
 	kind     cluster.InstanceType
 	offering cluster.Offering
 	known    bool // the catalogue has its type
+	changes  overlay.Changes
 }
 
 // link gives a claim the instance that it asks for, or says on it why not; then
@@ -116,7 +124,11 @@ func (a *Adoptions) ofClass(ctx context.Context, c *karpv1.NodeClaim, found adop
 	if err != nil {
 		return found, fmt.Sprintf("what class %s offers is not known yet: %v", found.class.Cloud.ID, err), nil
 	}
+	if a.Overlays != nil {
+		catalogue = a.Overlays.Overlaid(ctx, translate.PoolOf(c), catalogue)
+	}
 	found.kind, found.offering, found.known = offering.Of(catalogue, found.instance.Identity())
+	found.changes = overlay.ChangesOf(catalogue, found.instance.Identity())
 	return found, "", nil
 }
 
@@ -193,6 +205,7 @@ func (a *Adoptions) write(ctx context.Context, c *karpv1.NodeClaim, found adopte
 		c.Annotations = map[string]string{}
 	}
 	maps.Copy(c.Annotations, found.class.Annotations)
+	translate.RecordOverlays(c.Annotations, found.changes)
 	if err := a.Store.Patch(ctx, c,
 		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("write labels of instance %s to claim %s: %w", m.ID, c.Name, err)

@@ -17,18 +17,28 @@ import (
 // ineffectiveEvery is how often kinds without effect are listed.
 const ineffectiveEvery = 30 * time.Second
 
-// Ineffective reports objects that are accepted but have no effect yet.
-type Ineffective struct{ Reporter }
+// Ineffective reports objects that are accepted but have no effect, since nothing stands behind them or a gate is
+// off.
+type Ineffective struct {
+	Reporter
+	NoOverlays bool // the gate NodeOverlay is off
+}
 
 // Round lists them once, and returns when to list again.
 func (r *Ineffective) Round(ctx context.Context) (time.Duration, error) {
-	return ineffectiveEvery, errors.Join(
-		r.report(ctx, "NodeOverlay", &v1alpha1.NodeOverlayList{}, "prices and capacities of instance types stay as they are"),
-		r.report(ctx, "CapacityBuffer", &autoscalingv1beta1.CapacityBufferList{}, "no room is kept free"))
+	var off error
+	if r.NoOverlays {
+		off = r.report(ctx, "NodeOverlay", &v1alpha1.NodeOverlayList{},
+			"has no effect, since the feature gate NodeOverlay is off: "+
+				"prices and capacities of instance types stay as they are")
+	}
+	return ineffectiveEvery, errors.Join(off,
+		r.report(ctx, "CapacityBuffer", &autoscalingv1beta1.CapacityBufferList{},
+			"is accepted and does nothing yet: no room is kept free"))
 }
 
-// report reports objects of a kind, and what their spec does not do.
-func (r *Ineffective) report(ctx context.Context, kind string, list client.ObjectList, lacks string) error {
+// report reports objects of a kind, and what becomes of them.
+func (r *Ineffective) report(ctx context.Context, kind string, list client.ObjectList, what string) error {
 	err := r.Live.List(ctx, list)
 	if meta.IsNoMatchError(err) || runtime.IsNotRegisteredError(err) {
 		return nil // not installed
@@ -42,7 +52,7 @@ func (r *Ineffective) report(ctx context.Context, kind string, list client.Objec
 			return fmt.Errorf("name an object of kind %s: %w", kind, err)
 		}
 		r.warn(o, kind+"/"+named.GetNamespace()+"/"+named.GetName(), "NotInEffect",
-			fmt.Sprintf("spec: a %s is accepted and does nothing yet: %s; docs/status.md says what works", kind, lacks))
+			fmt.Sprintf("spec: a %s %s; docs/status.md says what works", kind, what))
 		return nil
 	})
 }

@@ -57,7 +57,7 @@ func TestWhatDoesNothingYetSaysSo(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var events heard
-			if _, err := (&Ineffective{Reporter{Live: tt.live, Events: &events}}).Round(t.Context()); err != nil {
+			if _, err := (&Ineffective{Reporter{Live: tt.live, Events: &events}, true}).Round(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			same := slices.EqualFunc(events, tt.want, strings.HasPrefix)

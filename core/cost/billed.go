@@ -3,16 +3,19 @@ package cost
 import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
 
 // Billed is what a node costs an hour as AWS bills it, with all that its pool pays for each instance; all screens and
-// reports show that. A node in a capacity reservation costs what its type does on demand, though plans count it as
-// nearly free. Without a pool, nil, it is the price of the node. It is 0 where it is not known.
+// reports show that. A NodeOverlay's price takes the place of AWS's: its user knows what AWS does not, such as a
+// discount. A node in a capacity reservation costs what its type does on demand, though plans count it as nearly
+// free, unless an overlay sets its price. Without a pool, nil, it is the price of the node. It is 0 where it is not
+// known.
 func Billed(n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
 	switch {
-	case Reserved(n.Labels):
+	case Reserved(n.Labels) && !overlay.Priced(pool, n.Labels):
 		price := list(n.Labels, pool)
 		if price == 0 {
 			return 0
@@ -31,7 +34,7 @@ func BilledInstance(m *cluster.Instance, pool *cluster.Pool) quantity.MicroUSDPe
 		return 0
 	}
 	price, known := pool.PriceOf(m)
-	if isReserved(m) {
+	if isReserved(m) && !overlay.Priced(pool, m.Labels) {
 		if price = list(m.Labels, pool); price == 0 {
 			asked := *m
 			asked.Labels = m.Labels.With(cluster.LabelCapacityType, string(cluster.OnDemand))

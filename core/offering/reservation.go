@@ -8,7 +8,7 @@ import (
 // oneReservation keeps of reserved offerings, cheapest first, those that one request may
 // name: reservations of the cheapest's kind, since instances of each are launched
 // in a way of their own; of a capacity block the cheapest alone; and of several
-// reservations of one type in one zone the one with most left.
+// reservations of one type in one zone the cheapest, of equals the one with most left.
 func (c *chooser) oneReservation(list []Named) []Named {
 	first := slices.MinFunc(list, func(a, b Named) int {
 		return cmp.Or(cmp.Compare(a.Offering.Price, b.Offering.Price), cmp.Compare(a.reservationKind(), b.reservationKind()))
@@ -23,7 +23,8 @@ func (c *chooser) oneReservation(list []Named) []Named {
 	most := map[place]Named{}
 	for _, n := range alike {
 		at := place{n.Type.Name, n.Offering.Zone}
-		if best, seen := most[at]; !seen || n.left() > best.left() {
+		best, seen := most[at]
+		if !seen || cmp.Or(cmp.Compare(n.Offering.Price, best.Offering.Price), cmp.Compare(best.left(), n.left())) < 0 {
 			most[at] = n
 		}
 	}

@@ -68,6 +68,14 @@ func New(overlays []cluster.Overlay, pools []Pool, before *Set) *Set {
 // written.
 func (s *Set) Overlays() []cluster.Overlay { return s.overlays }
 
+// NotApplied is why the overlay of that name is not applied; empty: it is, or there is none.
+func (s *Set) NotApplied(name string) string {
+	if at := slices.IndexFunc(s.overlays, func(o cluster.Overlay) bool { return o.Name == name }); at >= 0 {
+		return s.overlays[at].NotApplied
+	}
+	return ""
+}
+
 // resolve finds the overlays that are in conflict with one before them.
 func (s *Set) resolve(pools []Pool) {
 	type of struct {

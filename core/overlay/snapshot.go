@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/offering"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -84,4 +86,54 @@ func CapacityBy(s *cluster.Snapshot, p *cluster.Pool, k *cluster.InstanceType) [
 	}
 	slices.SortFunc(out, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
 	return out
+}
+
+// Changes is what overlays have changed of one offering.
+type Changes struct {
+	Price     bool     // it is another one than the cloud's
+	Resources []string // of its instance type, by name
+}
+
+// ChangesOf compares an offering of a catalogue with what the class offers.
+func ChangesOf(c *cluster.Catalogue, instance offering.Identity) (out Changes) {
+	is, now, known := offering.Of(c, instance)
+	was, before, _ := offering.Of(c.Listed(), instance)
+	if !known || c == c.Listed() {
+		return Changes{}
+	}
+	out.Price = now.Price != before.Price || now.Priced != before.Priced
+	for _, name := range is.Capacity.Max(was.Capacity).Names() {
+		if is.Capacity.Get(name) != was.Capacity.Get(name) {
+			out.Resources = append(out.Resources, name)
+		}
+	}
+	return out
+}
+
+// Reprices reports whether any of these offerings of a catalogue costs something else than the cloud says.
+func Reprices(c *cluster.Catalogue, named []offering.Named) bool {
+	return c != c.Listed() && slices.ContainsFunc(named, func(n offering.Named) bool {
+		was := c.Base.InstanceType(n.Type.Name)
+		for i := range n.Type.Offerings {
+			if &n.Type.Offerings[i] == n.Offering {
+				return was.Offerings[i].Price != n.Offering.Price || was.Offerings[i].Priced != n.Offering.Priced
+			}
+		}
+		return false
+	})
+}
+
+// Priced reports whether overlays set another price than the cloud's for the offering of a node with these labels;
+// not without a pool, nil.
+func Priced(p *cluster.Pool, node constraint.Labels) bool {
+	if p == nil || p.Catalogue == p.Catalogue.Listed() {
+		return false
+	}
+	name, _ := node.Get(cluster.LabelInstanceType)
+	is, was := p.Catalogue.InstanceType(name), p.Catalogue.Listed().InstanceType(name)
+	if is == nil {
+		return false
+	}
+	now, before := is.Offering(node.Map()), was.Offering(node.Map())
+	return now != nil && (now.Price != before.Price || now.Priced != before.Priced)
 }

@@ -24,21 +24,21 @@ const (
 	NodeRepair  featuregate.Feature = "NodeRepair"              // of FEATURE_GATES: unhealthy nodes are replaced
 	Drift       featuregate.Feature = "Drift"                   // of FEATURE_GATES: nodes of Provisioners drift; those of NodePools do in any event
 	Static      featuregate.Feature = "StaticCapacity"          // of FEATURE_GATES, on unless it is false: spec.replicas of NodePools acts
+	Overlay     featuregate.Feature = "NodeOverlay"             // of FEATURE_GATES, on unless it is false: NodeOverlays act
 	Reserved    featuregate.Feature = "ReservedCapacity"        // of FEATURE_GATES, on unless it is false: capacity reservations that classes select are used
 	Expressions featuregate.Feature = "NodeClassCEL"            // of AWS_FEATURE_GATES: kubelet settings may hold expressions
 )
 
 // Gates of Karpenter that nothing here stands behind: they may be named, and are false.
 const (
-	overlay featuregate.Feature = "NodeOverlay"
-	buffer  featuregate.Feature = "CapacityBuffer"
+	buffer featuregate.Feature = "CapacityBuffer"
 )
 
 // core are the gates of FEATURE_GATES, with their defaults.
 func core() map[featuregate.Feature]featuregate.FeatureSpec {
 	alpha, none := featuregate.FeatureSpec{PreRelease: featuregate.Alpha}, featuregate.FeatureSpec{PreRelease: featuregate.Alpha, LockToDefault: true}
 	return map[featuregate.Feature]featuregate.FeatureSpec{
-		SpotToSpot: alpha, NodeRepair: alpha, Drift: alpha, Reserved: {Default: true, PreRelease: featuregate.Beta}, Static: {Default: true, PreRelease: featuregate.Beta}, overlay: none, buffer: none,
+		SpotToSpot: alpha, NodeRepair: alpha, Drift: alpha, Reserved: {Default: true, PreRelease: featuregate.Beta}, Static: {Default: true, PreRelease: featuregate.Beta}, Overlay: {Default: true, PreRelease: featuregate.Beta}, buffer: none,
 	}
 }
 

@@ -51,10 +51,21 @@ func TestGates(t *testing.T) {
 		"Foo":              `has "Foo": want`,
 		"Foo=maybe":        `has "Foo=maybe": want`,
 		"=true":            `has "=true": want`,
-		"NodeOverlay=true": `has "NodeOverlay=true": it is not served: leave it out, or write NodeOverlay=false`,
+
+		"CapacityBuffer=true": `has "CapacityBuffer=true": it is not served: leave it out, or write CapacityBuffer=false`,
 	} {
 		if _, err := gates.Core("Drift=true," + list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Core(%q) = %v; want %q", list, err, want)
+		}
+	}
+}
+
+// Features whose objects somebody has to apply are on by default.
+func TestFeaturesOfObjectsAreOn(t *testing.T) {
+	for list, on := range map[string]bool{"": true, "NodeOverlay=false,StaticCapacity=false": false} {
+		g, err := gates.Core(list)
+		if err != nil || g.On(gates.Overlay) != on || g.On(gates.Static) != on {
+			t.Errorf("with %q the gates are %v and %v, %v; want %v", list, g.On(gates.Overlay), g.On(gates.Static), err, on)
 		}
 	}
 }

@@ -59,6 +59,7 @@ func (k *ClusterState) build(byClass map[karpv1.NodeClassReference]pools.Offered
 	b.left()
 	b.closed(k.settings.HoldDrains)
 	b.out.Pools = t.pools.List(b.out, byClass, t.claims.Boots())
+	t.pools.ShowOverlays(b.out)
 	t.policies.Show(b.out, b.closedOf)
 	b.out.Daemons = t.daemons.List()
 	b.out.PDBs = t.pdbs.List()

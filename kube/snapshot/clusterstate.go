@@ -60,6 +60,7 @@ type Settings struct {
 	Doubt         apiclock.Doubt                    // says why the clock is not to be trusted: then no node goes, not even one past its age
 	Self          types.NamespacedName              // the pod that this process runs in; empty: none, and no node is kept for its sake
 	AwaitPolicies bool                              // DisruptionPolicies are going to be listed: until then no node is disrupted
+	NoOverlays    bool                              // NodeOverlays have no effect
 	HoldDrains    func() bool                       // says whether drains of nodes whose claims were lost are held; nil: they are not
 }
 

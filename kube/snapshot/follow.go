@@ -25,28 +25,37 @@ func (k *ClusterState) Follow(ctx context.Context, informers cache.Informers, cl
 		rows = append(rows, k.poolsOf(g))
 	}
 	for _, r := range rows {
-		if k.settings.FreezeIn == "" && r.isOf(&corev1.ConfigMap{}) {
+		if r.may || k.settings.FreezeIn == "" && r.isOf(&corev1.ConfigMap{}) {
 			continue
 		}
 		if seen, gone := r.seen, r.gone; r.isOf(&karpv1.NodeClaim{}) {
 			r.seen = func(o client.Object, first bool) { seen(o, first); claimSeen(o.(*karpv1.NodeClaim), false) }
 			r.gone = func(o client.Object) { gone(o); claimSeen(o.(*karpv1.NodeClaim), true) }
 		}
-		informer, err := informers.GetInformer(ctx, r.object)
-		if err != nil {
-			return fmt.Errorf("watch %T: %w", r.object, err)
+		if err := k.follow(ctx, informers, r); err != nil {
+			return err
 		}
-		h := r.handler()
-		if r.watched != "" {
-			h = k.progress.Recording(r.watched, h)
-		}
-		registration, err := informer.AddEventHandler(h)
-		if err != nil {
-			return fmt.Errorf("follow %T: %w", r.object, err)
-		}
-		if registration != nil { // a store in memory shows all at once and has none
-			k.followed = append(k.followed, followed{r.object, registration.HasSynced})
-		}
+	}
+	return nil
+}
+
+func (k *ClusterState) follow(ctx context.Context, informers cache.Informers, r row) error {
+	informer, err := informers.GetInformer(ctx, r.object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch %T: %w", r.object, err)
+	}
+	h := r.handler()
+	if r.watched != "" {
+		h = k.progress.Recording(r.watched, h)
+	}
+	registration, err := informer.AddEventHandler(h)
+	if err != nil {
+		return fmt.Errorf("follow %T: %w", r.object, err)
+	}
+	if registration != nil { // a store in memory shows all at once and has none
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.followed = append(k.followed, followed{r.object, registration.HasSynced})
 	}
 	return nil
 }
@@ -73,7 +82,10 @@ func (k *ClusterState) poolsOf(g translate.Generation) row {
 // objects of these alone.
 func (k *ClusterState) WaitForFirst(ctx context.Context, only ...client.Object) bool {
 	var synced []toolscache.InformerSynced
-	for _, f := range k.followed {
+	k.mu.Lock()
+	list := k.followed
+	k.mu.Unlock()
+	for _, f := range list {
 		is := func(o client.Object) bool { return reflect.TypeOf(o) == reflect.TypeOf(f.object) }
 		if len(only) == 0 || slices.ContainsFunc(only, is) {
 			synced = append(synced, f.synced)

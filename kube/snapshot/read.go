@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/kube/translate"
@@ -32,15 +33,15 @@ func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.
 // from what claims say of it.
 func (k *ClusterState) Read(ctx context.Context, from client.Reader) (*cluster.Snapshot, error) {
 	for _, r := range k.objects() {
-		if r.isOf(&corev1.ConfigMap{}) {
-			continue // one of them is read below
+		if r.isOf(&corev1.ConfigMap{}) || r.isOf(&v1alpha1.NodeOverlay{}) && k.settings.NoOverlays {
+			continue // one ConfigMap is read below
 		}
 		if r.isOf(&karpv1.NodeClaim{}) { // pools before what they made
 			if err := k.readPools(ctx, from); err != nil {
 				return nil, err
 			}
 		}
-		if err := r.read(ctx, from); err != nil {
+		if err := r.read(ctx, from); err != nil && !(r.may && isNotServed(err)) {
 			return nil, err
 		}
 	}

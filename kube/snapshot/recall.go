@@ -78,6 +78,7 @@ func Recall(s *cluster.Snapshot) *ClusterState {
 		k.recalled.instances = append(k.recalled.instances, instance)
 	}
 	t.pools.Recall(s.Pools)
+	t.pools.RecallOverlays(s.Overlays)
 	t.daemons.Recall(s.Daemons)
 	t.claims.Recall(s.Nodes)
 	t.pdbs.Recall(s.PDBs)
@@ -95,7 +96,7 @@ func (r *recalled) start() *cluster.Snapshot {
 }
 
 // OfferedIn is what a class offers by what the pools of a snapshot launch from it;
-// nil with the reason where it offered nothing, or none of them names it. Pools
+// nil with the reason where it offered nothing, or none of them names it, and without NodeOverlays. Pools
 // written by hand do not say their class: it is any where all launch the same.
 func OfferedIn(s *cluster.Snapshot, ref karpv1.NodeClassReference) (*cluster.Catalogue, string) {
 	label, named := translate.ClassLabel(ref), false
@@ -106,11 +107,11 @@ func OfferedIn(s *cluster.Snapshot, ref karpv1.NodeClassReference) (*cluster.Cat
 		name, says := p.Labels.Get(label)
 		switch {
 		case !says:
-			if p.Catalogue != nil && !slices.Contains(unsaid, p.Catalogue) {
-				unsaid = append(unsaid, p.Catalogue)
+			if listed := p.Catalogue.Listed(); listed != nil && !slices.Contains(unsaid, listed) {
+				unsaid = append(unsaid, listed)
 			}
 		case name == ref.Name && p.Catalogue != nil:
-			return p.Catalogue, ""
+			return p.Catalogue.Listed(), ""
 		case name == ref.Name:
 			why = p.NotReady
 			named = true
@@ -148,6 +149,9 @@ func (b *builder) recall() {
 	b.out.Expected = b.meant(b.recalled.expected)
 	for _, n := range b.recalled.nodes {
 		n.is.LaunchedFor = b.meant(n.meant)
+		if price, changed := b.tables.pools.Repriced(&n.is); changed {
+			n.is.Price = price
+		}
 		b.addWithPods(n.is)
 	}
 	for _, m := range b.recalled.instances {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/snapshot/admission"
 	"github.com/daemok/daemok/kube/snapshot/catchup"
 	"github.com/daemok/daemok/kube/snapshot/change"
@@ -70,6 +71,7 @@ type row struct {
 	seen    func(o client.Object, first bool) // first is true while a watch lists what was there before
 	gone    func(client.Object)
 	watched string // how the progress of watches calls it; empty: it is not waited for
+	may     bool   // its definition may be missing, and the right to list it: there are none of it then
 }
 
 // objects are the types of objects in the order in which they are read: what others depend on first. Pools are not
@@ -97,6 +99,7 @@ func (k *ClusterState) objects() []row {
 		rowOf[policyv1.PodDisruptionBudgetList](k, ifChanged(t.pdbs.Seen), always(t.pdbs.Gone)),
 		rowOf[appsv1.DaemonSetList](k, always(t.daemons.Seen), always(t.daemons.Gone)),
 		{object: &corev1.Pod{}, newList: newList[corev1.PodList], seen: k.podSeen, gone: k.podGone, watched: catchup.Pods},
+		rowOf[v1alpha1.NodeOverlayList](k, ifChanged(t.pools.OverlaySeen), ifChanged(t.pools.OverlayGone)).maybe(),
 		rowOf[corev1.ConfigMapList](k, ifChanged(t.freeze.Seen), ifChanged(t.freeze.Gone)),
 	}
 }
@@ -126,6 +129,12 @@ func newList[L any, P interface {
 // as has the progress of watches follow the row.
 func (r row) as(watched string) row {
 	r.watched = watched
+	return r
+}
+
+// maybe has the row do without objects where they cannot be had.
+func (r row) maybe() row {
+	r.may = true
 	return r
 }
 

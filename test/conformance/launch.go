@@ -26,6 +26,20 @@ var launchTests = []conformance{
 			}
 		}
 	}},
+	{"an ordered request is launched in its order, whatever offerings cost", func(t *testing.T, b *bench) {
+		offerings := b.offerings(t, cluster.OnDemand, 2)
+		for i := range offerings {
+			r := b.request(1, offerings...)
+			r.Ordered = true
+			for j := range r.Options {
+				r.Options[j].Priority = 0.5
+			}
+			r.Options[i].Priority = 0.25
+			if got := b.launch(t, r); !isOf(got[0], offerings[i]) {
+				t.Errorf("launched %+v, want the first by priority: %+v", got[0], offerings[i])
+			}
+		}
+	}},
 	{"spot instances have the capacity type spot", func(t *testing.T, b *bench) {
 		offering := b.offerings(t, cluster.Spot, 1)[0]
 		got := b.launch(t, b.request(1, offering))

@@ -34,7 +34,8 @@ type record struct {
 
 // Launch implements cloud.Instances. On-demand instances come from the cheapest
 // offer, spot instances from the one with the best score of price and
-// capacity; what one offer is short of comes from the next.
+// capacity; where the request is ordered both come from the first. What one offer is short of comes from the
+// next.
 func (c *Cloud) Launch(ctx context.Context, r cloud.LaunchRequest) ([]cloud.Instance, error) {
 	before, after := c.faults.next(CallLaunch)
 	if err := firstOf(ctx.Err(), before); err != nil {
@@ -141,7 +142,7 @@ func asText(r cloud.LaunchRequest) (string, error) {
 func (c *Cloud) launchOne(r cloud.LaunchRequest) (ids []string, err error) {
 	details := c.detailsOf(r)
 	short := map[market.Pool]bool{}
-	for _, pool := range c.ranked(r.Options) {
+	for _, pool := range c.ranked(r) {
 		got := c.take(pool, r.Count-len(ids), details)
 		if ids = append(ids, got...); len(ids) == r.Count {
 			break
@@ -178,10 +179,10 @@ func (c *Cloud) detailsOf(r cloud.LaunchRequest) record {
 }
 
 // ranked lists the pools in the order in which the cloud offers from them.
-func (c *Cloud) ranked(options []cloud.OfferingChoice) []market.Pool {
+func (c *Cloud) ranked(r cloud.LaunchRequest) []market.Pool {
 	now, rank := c.clock.Now(), map[market.Pool]float64{}
 	var pools []market.Pool
-	for _, o := range options {
+	for _, o := range r.Options {
 		pool := poolOf(o)
 		if _, seen := rank[pool]; seen {
 			continue
@@ -189,6 +190,9 @@ func (c *Cloud) ranked(options []cloud.OfferingChoice) []market.Pool {
 		rank[pool] = c.market.PriceUSD(pool, now)
 		if pool.Option == market.Spot {
 			rank[pool] = c.market.Score(pool)
+		}
+		if r.Ordered {
+			rank[pool] = o.Priority
 		}
 		pools = append(pools, pool)
 	}

@@ -66,13 +66,14 @@ type setup struct {
 
 	pod string // in kube-system that the controller runs in; empty: none
 
-	spreads []corev1.TopologySpreadConstraint // that the scheduler has by default
-	watched func(kind client.Object)          // told of every kind that is watched; nil for none
-	leads   <-chan struct{}                   // closed when it begins to make plans; nil: at once
-	policy  decide.Policy                     // of plans
-	others  mark.ClusterAutoscaler            // whether what was written for Cluster Autoscaler counts
-	thinks  bool                              // plans take their time, and are of few pods each
-	traces  *trace.Tracer                     // nil: none wants traces
+	spreads    []corev1.TopologySpreadConstraint // that the scheduler has by default
+	watched    func(kind client.Object)          // told of every kind that is watched; nil for none
+	leads      <-chan struct{}                   // closed when it begins to make plans; nil: at once
+	policy     decide.Policy                     // of plans
+	others     mark.ClusterAutoscaler            // whether what was written for Cluster Autoscaler counts
+	noOverlays bool                              // NodeOverlays have no effect
+	thinks     bool                              // plans take their time, and are of few pods each
+	traces     *trace.Tracer                     // nil: none wants traces
 }
 
 // informers tell which kinds are asked for.
@@ -147,7 +148,7 @@ func (w *world) start(s setup) *controller {
 		Metrics: metrics, Events: events, Log: w.log, Now: now, Clock: clock,
 		Planning: product.Planning{
 			Policy: s.policy, Effort: effort, Window: planner.Window{Idle: time.Second, Max: 10 * time.Second}, Spreads: s.spreads, NewID: w.newID,
-			Filled: s.begins, Began: func() {},
+			Filled: s.begins, Began: func() {}, NoOverlays: s.noOverlays,
 		},
 		Self: product.Self{Cluster: "test", Namespace: "kube-system", Pod: s.pod}, Steering: true, Record: &record.Record{}, Traces: s.traces, PoolDefaults: translate.PoolDefaults{ClusterAutoscaler: s.others},
 	})

@@ -31,6 +31,7 @@ var resources = map[string]string{
 	"RuntimeClass": "node.k8s.io/runtimeclasses", "DaemonSet": "apps/daemonsets", "Deployment": "apps/deployments",
 	"ReplicaSet": "apps/replicasets", "StatefulSet": "apps/statefulsets", "Job": "batch/jobs",
 	"NodeClaim": "karpenter.sh/nodeclaims", "NodePool": "karpenter.sh/nodepools",
+	"NodeOverlay":      "karpenter.sh/nodeoverlays",
 	"DisruptionPolicy": "daemok.sh/disruptionpolicies", "EC2NodeClass": "karpenter.k8s.aws/ec2nodeclasses",
 	"Provisioner": "karpenter.sh/provisioners", "AWSNodeTemplate": "karpenter.k8s.aws/awsnodetemplates",
 }
@@ -55,8 +56,7 @@ var elsewhere = map[string]string{
 	"create coordination.k8s.io/leases":                  "the elector",
 	"get coordination.k8s.io/leases":                     "the elector",
 	"update coordination.k8s.io/leases":                  "the elector",
-	"list karpenter.sh/nodeoverlays":                     "events that they do nothing yet; not served by this server",
-	"list autoscaling.x-k8s.io/capacitybuffers":          "the same",
+	"list autoscaling.x-k8s.io/capacitybuffers":          "events that they do nothing yet; not served by this server",
 	"get apiextensions.k8s.io/customresourcedefinitions": "the round that compares them with those of the build",
 	"get services":                                       "the address of kube-dns, at the start",
 }
@@ -124,6 +124,7 @@ func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 	u := &uses{t: t, done: map[string]bool{}}
 	reportAWS(t, 31, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{}))
+		w.overlay("paid", "m5.large", price("0.01"))
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" })
 		w.start(setup{
 			fault: u.called, watched: u.watched, build: build{name: "v1"},

@@ -205,7 +205,7 @@ func overrides(m *members, r Request) []types.FleetLaunchTemplateOverridesReques
 		s, _ := subnetIn(r.Subnets, o.Zone)
 		over := types.FleetLaunchTemplateOverridesRequest{
 			InstanceType: types.InstanceType(o.Kind), SubnetId: aws.String(s.ID),
-			AvailabilityZone: aws.String(o.Zone), Priority: aws.Float64(o.Priority),
+			AvailabilityZone: aws.String(o.Zone), Priority: aws.Float64(priority(r.Launch, o)),
 		}
 		if r.Class.Spec.LaunchTemplate != "" && o.Dedicated {
 			over.Placement = &types.Placement{Tenancy: types.TenancyDedicated}
@@ -213,6 +213,21 @@ func overrides(m *members, r Request) []types.FleetLaunchTemplateOverridesReques
 		out = append(out, over)
 	}
 	return out
+}
+
+// priority is that of an offering. Where it decides, EC2 takes whole numbers from 0: its rank among those of the
+// request.
+func priority(r cloud.LaunchRequest, o cloud.OfferingChoice) float64 {
+	if !r.Ordered {
+		return o.Priority
+	}
+	below := map[float64]bool{}
+	for _, other := range r.Options {
+		if other.Priority < o.Priority {
+			below[other.Priority] = true
+		}
+	}
+	return float64(len(below))
 }
 
 func subnetIn(subnets []nodeclass.Subnet, zone string) (nodeclass.Subnet, bool) {
@@ -242,6 +257,9 @@ func fleetInput(r Request, configs []types.FleetLaunchTemplateConfigRequest) *ec
 	if r.option() == cluster.Spot {
 		in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeSpot
 		in.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
+		if r.Launch.Ordered { // the price that the strategy weighs is AWS's own
+			in.SpotOptions.AllocationStrategy = types.SpotAllocationStrategyCapacityOptimizedPrioritized
+		}
 		return in
 	}
 	switch marketOf(r, r.Launch.Options[0].ReservedCapacity) {
@@ -257,6 +275,9 @@ func fleetInput(r Request, configs []types.FleetLaunchTemplateConfigRequest) *ec
 	}
 	in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeOnDemand
 	in.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice}
+	if r.Launch.Ordered {
+		in.OnDemandOptions.AllocationStrategy = types.FleetOnDemandAllocationStrategyPrioritized
+	}
 	return in
 }
 

@@ -25,7 +25,7 @@ type nodes interface {
 // classes count who names them, and say what they offer.
 type classes interface {
 	Use(class karpv1.NodeClassReference, more int)
-	Offered(class karpv1.NodeClassReference) *cluster.Catalogue
+	OfferedTo(c *karpv1.NodeClaim) *cluster.Catalogue
 }
 
 // Table holds NodeClaims. It is not safe for concurrent use. Build it with New.

@@ -23,8 +23,8 @@ func (noNodes) LastPodEvent(string) (at time.Time) { return at }
 // classes counts how often each class is named.
 type named map[string]int
 
-func (c named) Use(class karpv1.NodeClassReference, more int)                  { c[class.Name] += more }
-func (named) Offered(karpv1.NodeClassReference) (catalogue *cluster.Catalogue) { return catalogue }
+func (c named) Use(class karpv1.NodeClassReference, more int)            { c[class.Name] += more }
+func (named) OfferedTo(*karpv1.NodeClaim) (catalogue *cluster.Catalogue) { return catalogue }
 
 func claim(name, instance string, change ...func(*karpv1.NodeClaim)) *karpv1.NodeClaim {
 	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: "default"}}}

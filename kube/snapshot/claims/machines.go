@@ -37,7 +37,7 @@ func (t *Table) List(by Basis, joined map[string]bool) {
 		if joined[name] || leaves(c) || isToAdopt(c) || c.Status.ProviderID != "" && t.Of(c.Status.ProviderID) != c {
 			continue
 		}
-		catalogue := t.classes.Offered(translate.ClassOf(c))
+		catalogue := t.classes.OfferedTo(c)
 		shown := t.shown[name]
 		if shown.claim != c || shown.catalogue != catalogue {
 			var instanceTypes []cluster.InstanceType

@@ -1,5 +1,5 @@
 // Package pools is the table of NodePools, pools of older APIs, and the classes that they and
-// NodeClaims name, with the offerings of these classes.
+// NodeClaims name, with the offerings of these classes, as NodeOverlays change them.
 package pools
 
 import (
@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -29,12 +30,14 @@ type Table struct {
 	recalled []cluster.Pool
 	classes  map[karpv1.NodeClassReference]int                // how many pools and claims name each
 	offered  map[karpv1.NodeClassReference]*cluster.Catalogue // the last of each class
+	overlays overlays
 }
 
 // New returns an empty table.
 func New() *Table {
 	return &Table{
 		pools: map[cluster.PoolID]translate.PoolObject{}, classes: map[karpv1.NodeClassReference]int{}, offered: map[karpv1.NodeClassReference]*cluster.Catalogue{},
+		overlays: overlays{objects: map[string]*v1alpha1.NodeOverlay{}},
 	}
 }
 
@@ -125,7 +128,7 @@ func (t *Table) Beside(asked map[karpv1.NodeClassReference]Offered) []karpv1.Nod
 }
 
 // Offering takes in what classes offer, and keeps it for the time when they are not ready, as long as
-// a pool or claim names them. It reports whether any offers something else than before.
+// a pool or claim names them. It reports whether any offers something else than before, by NodeOverlays too.
 func (t *Table) Offering(byClass map[karpv1.NodeClassReference]Offered) (changed bool) {
 	maps.DeleteFunc(t.offered, func(class karpv1.NodeClassReference, _ *cluster.Catalogue) bool { return t.classes[class] == 0 })
 	for class, now := range byClass {
@@ -133,7 +136,7 @@ func (t *Table) Offering(byClass map[karpv1.NodeClassReference]Offered) (changed
 			t.offered[class], changed = now.Catalogue, true
 		}
 	}
-	return changed
+	return t.resolve(byClass) || changed
 }
 
 // Offered is what the class offers, or last offered: what was launched stays
@@ -142,7 +145,7 @@ func (t *Table) Offered(class karpv1.NodeClassReference) *cluster.Catalogue { re
 
 // InstanceTypeOf is the instance type of a claim; nil where its class does not offer it.
 func (t *Table) InstanceTypeOf(c *karpv1.NodeClaim) *cluster.InstanceType {
-	catalogue := t.offered[translate.ClassOf(c)]
+	catalogue := t.OfferedTo(c)
 	if catalogue == nil {
 		return nil
 	}

@@ -1,0 +1,71 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/daemok/daemok/kube/api/condition"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	"github.com/daemok/daemok/kube/snapshot/pools"
+)
+
+// overlaysEvery is how often conditions of NodeOverlays are compared with what they came to.
+const overlaysEvery = 5 * time.Second
+
+// Overlays writes the conditions of NodeOverlays: whether each is valid, and not in conflict with another one.
+type Overlays struct {
+	Reporter
+	ClusterState interface{ Overlays() []pools.Overlay }
+	// Follow begins to follow NodeOverlays; an error says why it cannot now, so that there are none.
+	Follow func(ctx context.Context) error
+
+	refused error // by Follow; nil: they are followed
+	said    string
+}
+
+// Start begins to follow them, before anything else of the program runs. Where that fails each round tries it
+// again.
+func (r *Overlays) Start(ctx context.Context) { r.refused = r.Follow(ctx) }
+
+// Round checks once, and returns when to check again.
+func (r *Overlays) Round(ctx context.Context) (time.Duration, error) {
+	if r.refused != nil {
+		if r.Start(ctx); r.refused != nil {
+			if becomes(&r.said, r.refused.Error()) {
+				r.Log.Warn("NodeOverlays have no effect", "why", r.said)
+			}
+			return ineffectiveEvery, nil
+		}
+	}
+	var errs []error
+	for _, o := range r.ClusterState.Overlays() {
+		if o.Known {
+			errs = append(errs, r.update(ctx, o))
+		}
+	}
+	return overlaysEvery, errors.Join(errs...)
+}
+
+// update brings the conditions of an overlay up to date, and reports what is false.
+func (r *Overlays) update(ctx context.Context, o pools.Overlay) error {
+	next, kind, now := o.Object.DeepCopy(), v1alpha1.OverlayValidationSucceeded, r.Now()
+	reason, message := v1alpha1.ReasonRuntimeValidation, o.Invalid
+	if message == "" {
+		reason, message = v1alpha1.ReasonConflict, o.Idle
+	}
+	var changed bool
+	if message == "" {
+		changed = condition.SetTrue(next, kind, now)
+	} else {
+		changed = condition.SetFalse(next, kind, reason, message, now)
+		r.warn(next, "NodeOverlay/"+next.Name, reason, message)
+	}
+	if summed := condition.SumUp(next, now); !changed && !summed {
+		return nil
+	}
+	if message != "" {
+		r.Log.Warn("a NodeOverlay has no effect", "overlay", next.Name, "reason", reason, "message", message)
+	}
+	return r.write(ctx, next, o.Object)
+}
