@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/internal/brief"
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -46,23 +48,28 @@ func (t *Recorder) reportLimits(list []plan.Unplaced) {
 		}
 	}
 	for _, id := range pools {
+		help := "raise spec.limits"
+		if strings.Contains(why[id], api.AnnotationHours) {
+			help = "wait for its hours, or change the annotation " + api.AnnotationHours
+		}
 		t.warnPool(id, "LimitReached",
-			fmt.Sprintf("Nothing is launched for %s: %s; raise spec.limits, or let another NodePool take them",
-				brief.Counted(pods[id], "pending pod"), why[id]), "limit")
+			fmt.Sprintf("Nothing is launched for %s: %s; %s, or let another NodePool take them",
+				brief.Counted(pods[id], "pending pod"), why[id], help), "limit")
 	}
 }
 
 // missing says for a static pool that it lacks nodes which cannot be launched now; empty: nothing, since what a pool that
 // is not ready lacks its conditions say.
 func missing(s *cluster.Snapshot, x *plan.Short) string {
-	if p, ok := s.Pool(x.Pool); !ok || p.NotReady != "" {
+	p, ok := s.Pool(x.Pool)
+	if !ok || p.NotReady != "" {
 		return ""
 	}
 	help := "it is tried again until they can be had"
 	if slices.ContainsFunc(x.Reasons, func(r plan.Reason) bool { return r.Rule == string(feasibility.Limit) }) {
 		help = "raise spec.limits, or lower spec.replicas"
 	}
-	return fmt.Sprintf("%d of %d nodes (spec.replicas) cannot be launched: %s; %s", x.Missing, x.Want, x.Why(), help)
+	return fmt.Sprintf("%d of %d nodes (%s) cannot be launched: %s; %s", x.Missing, x.Want, p.SaidBy(), x.Why(), help)
 }
 
 // reportRefusal reports on the pool, and on the pods it was for, that the API server

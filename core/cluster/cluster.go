@@ -171,6 +171,7 @@ type Pool struct {
 	Usage         quantity.Resources // capacity of the pool's nodes and instances being launched
 	Nodes         int64              // how many those are
 	Replicas      *int64             // of a static pool: how many nodes it keeps, whatever runs on them; nil: pods decide
+	Hours         Hours              // of its schedule; Replicas or Limits say the same
 	Catalogue     *Catalogue         // the instance types of its class; nil where the class is not ready
 	NotReady      string             // why nothing may be launched; empty if it may
 	Policy        Policy

@@ -1,17 +1,56 @@
 package cluster
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
+
+// Hours is what the schedule of a pool says of its nodes now.
+type Hours struct {
+	Nodes *int64    // how many a static pool keeps, and others have at most: nodes beyond that go; nil: it says nothing yet
+	Until time.Time // when it next changes; zero: never
+}
+
+// Most is how many nodes the pool may keep: nodes beyond that go, whatever runs on them. Limits alone remove none.
+func (p *Pool) Most() (n int64, bounded bool) {
+	switch {
+	case p.Static():
+		return *p.Replicas, true
+	case p.Hours.Nodes != nil && p.Limits.Nodes != nil:
+		return *p.Limits.Nodes, true
+	}
+	return 0, false
+}
 
 // Static reports whether the pool keeps a number of nodes, whatever runs on them: pods never add to it, and none goes for
 // being empty or expensive.
 func (p *Pool) Static() bool { return p.Replicas != nil }
 
-// Keeps says in words how many nodes a static pool keeps: "NodePool/default keeps 3 nodes (spec.replicas)".
+// Keeps says in words how many nodes a static pool keeps, and others with hours may have:
+// "NodePool/default keeps 3 nodes (spec.replicas)".
 func (p *Pool) Keeps() string {
-	if *p.Replicas == 1 {
-		return p.ID.String() + " keeps 1 node (spec.replicas)"
+	n, _ := p.Most()
+	verb, nodes := "may have", "nodes"
+	if p.Static() {
+		verb = "keeps"
 	}
-	return fmt.Sprintf("%s keeps %d nodes (spec.replicas)", p.ID, *p.Replicas)
+	if n == 1 {
+		nodes = "node"
+	}
+	return fmt.Sprintf("%s %s %d %s (%s)", p.ID, verb, n, nodes, p.SaidBy())
+}
+
+// SaidBy is what says how many nodes the pool keeps or may have: a field, or its hours and until when.
+func (p *Pool) SaidBy() string {
+	switch {
+	case p.Hours.Nodes == nil && p.Static():
+		return "spec.replicas"
+	case p.Hours.Nodes == nil:
+		return "limits"
+	case p.Hours.Until.IsZero():
+		return "daemok.sh/hours"
+	}
+	return "daemok.sh/hours, until " + p.Hours.Until.UTC().Format(time.RFC3339)
 }
 
 // Running counts the nodes of a pool that are there or are being launched and stay, as spec.replicas counts them: a node

@@ -12,7 +12,7 @@ import (
 	"github.com/daemok/daemok/core/static"
 )
 
-// replicas is what static pools need for the number of nodes that they keep, whatever pods wait.
+// replicas is what pools need for the number of nodes that they keep, whatever pods wait: static ones, and those with hours.
 type replicas struct {
 	launches []plan.Launch
 	short    []plan.Short
@@ -20,11 +20,17 @@ type replicas struct {
 }
 
 func replicasOf(s *cluster.Snapshot, policy Policy) (out replicas) {
-	if policy.IgnoreReplicas || !slices.ContainsFunc(s.Pools, func(p cluster.Pool) bool { return p.Static() }) {
+	acts := func(p *cluster.Pool) bool {
+		_, bounded := p.Most()
+		return bounded && !(p.Static() && policy.IgnoreReplicas)
+	}
+	if !slices.ContainsFunc(s.Pools, func(p cluster.Pool) bool { return acts(&p) }) {
 		return out
 	}
-	out.launches, out.short = static.Missing(s, policy.asking())
-	out.Surplus = disruption.SurplusOf(s)
+	if !policy.IgnoreReplicas {
+		out.launches, out.short = static.Missing(s, policy.asking())
+	}
+	out.Surplus = disruption.SurplusOf(s, acts)
 	return out
 }
 

@@ -246,6 +246,7 @@ func NextDue(s *cluster.Snapshot) (at time.Time, ok bool) {
 	}
 	for i := range s.Pools {
 		sooner(s.Pools[i].Policy.BudgetsChange)
+		sooner(s.Pools[i].Hours.Until)
 	}
 	return at, ok
 }

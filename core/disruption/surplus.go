@@ -9,24 +9,26 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// Surplus is what static pools have beyond their replicas.
+// Surplus is what pools have beyond the nodes that they may keep: static ones beyond their replicas, others beyond what
+// their hours say.
 type Surplus struct {
 	Withdrawals []plan.Withdrawal // launches that are too many
 	Moves       []plan.Move       // of nodes that are too many, one each
 	Kept        []plan.Kept       // nodes that are too many and stay
 }
 
-// SurplusOf returns what goes from static pools that have more nodes than their replicas, whatever their budgets say: it
-// is what their user asks for. Launches go first, then nodes in the order of bySacrifice. An instance that was launched
+// SurplusOf returns what goes from pools that have more nodes than they may keep, whatever their budgets say: it is what
+// their user asks for. Pools that act reports false for keep all. Launches go first, then nodes in the order of bySacrifice. An instance that was launched
 // and is no node yet is waited for, so that it goes before nodes with pods.
-func SurplusOf(s *cluster.Snapshot) Surplus {
+func SurplusOf(s *cluster.Snapshot, act func(*cluster.Pool) bool) Surplus {
 	var out Surplus
 	for i := range s.Pools {
 		p := &s.Pools[i]
-		if !p.Static() || p.NotReady == cluster.PoolDeleting {
+		most, bounded := p.Most()
+		if !bounded || !act(p) || p.NotReady == cluster.PoolDeleting {
 			continue
 		}
-		if many := s.Running(p.ID) - *p.Replicas; many > 0 {
+		if many := s.Running(p.ID) - most; many > 0 {
 			out.remove(s, p, int(many))
 		}
 	}
@@ -34,7 +36,7 @@ func SurplusOf(s *cluster.Snapshot) Surplus {
 }
 
 func (x *Surplus) remove(s *cluster.Snapshot, p *cluster.Pool, many int) {
-	note := fmt.Sprintf("%s, and has %d", p.Keeps(), int(*p.Replicas)+many)
+	note := fmt.Sprintf("%s, and has %d", p.Keeps(), s.Running(p.ID))
 	for i := range s.Instances {
 		m := &s.Instances[i]
 		if many == 0 {
@@ -59,7 +61,7 @@ func (x *Surplus) remove(s *cluster.Snapshot, p *cluster.Pool, many int) {
 	}
 }
 
-// bySacrifice lists the nodes of a static pool as they should go where it has too many: those without pods first, then
+// bySacrifice lists the nodes of a pool as they should go where it has too many: those without pods first, then
 // those without pods that must not be disturbed, then by the cost of disruption, times how much of its life a node has
 // left. Of equal ones the youngest goes first. Source: behaviour of Karpenter v1, static capacity.
 func bySacrifice(s *cluster.Snapshot, p *cluster.Pool) []*candidate {

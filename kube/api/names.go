@@ -214,6 +214,8 @@ const (
 	// leave to pods, where they can.
 	AnnotationMinPodMemory    = GroupDaemok + "/min-pod-memory"
 	AnnotationMaxSystemMemory = GroupDaemok + "/max-system-memory"
+	// AnnotationHours is at which times the pool has how many nodes.
+	AnnotationHours = GroupDaemok + "/hours"
 	// AnnotationDeregistration is how long load balancers go on sending to a node after they were
 	// notified that it leaves.
 	AnnotationDeregistration = GroupDaemok + "/deregistration-delay"

@@ -70,9 +70,14 @@ func (p *livePool) take(r *request) error {
 	return nil
 }
 
-// takeSurplus counts one more node as going where the pool is static and has more than it keeps.
+// takeSurplus counts one more node as going where the pool is static, or has hours, and has more than it may keep.
 func (p *livePool) takeSurplus(r *request, node int) error {
-	if p.object.Replicas == nil {
+	now, err := translate.Pool(p.object, 0, p.at)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrChanged, err)
+	}
+	most, bounded := now.Most()
+	if !bounded {
 		return fmt.Errorf("%w: %s keeps no number of nodes any more", ErrChanged, r.Pool)
 	}
 	if r.again {
@@ -84,8 +89,8 @@ func (p *livePool) takeSurplus(r *request, node int) error {
 			stay++
 		}
 	}
-	if stay <= *p.object.Replicas {
-		return fmt.Errorf("%w: %s has %d nodes, and keeps %d (spec.replicas)", ErrChanged, r.Pool, stay, *p.object.Replicas)
+	if stay <= most {
+		return fmt.Errorf("%w: %s, and has %d", ErrChanged, now.Keeps(), stay)
 	}
 	p.nodes[node].Deleting = true
 	return nil

@@ -142,6 +142,18 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	if err != nil {
 		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
 	}
+	hours, err := mark.Hours(o.Annotations, now)
+	if err != nil {
+		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
+	}
+	limits, replicas := limits(o.Limits), o.Replicas
+	switch {
+	case hours.Nodes == nil:
+	case replicas != nil:
+		replicas = hours.Nodes
+	case limits.Nodes == nil || *hours.Nodes < *limits.Nodes:
+		limits.Nodes = hours.Nodes
+	}
 	rules := Policy(o, nodes, now)
 	rules.DeleteFirst = deleteFirst
 	lasting, starting := parted(o.Template.Spec.Taints, o.Template.Spec.StartupTaints, o.ClusterAutoscaler)
@@ -154,8 +166,9 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 		InstanceCost:  cost,
 		Taints:        lasting,
 		StartupTaints: starting,
-		Limits:        limits(o.Limits),
-		Replicas:      o.Replicas,
+		Limits:        limits,
+		Replicas:      replicas,
+		Hours:         hours,
 		NotReady:      o.NotReady,
 		Policy:        rules,
 		Repair:        Repair(o),

@@ -18,6 +18,7 @@ type Pool struct {
 	Reason   string  `json:"reason,omitempty"` // why nothing may be launched
 	Nodes    int     `json:"nodes"`            // and instances that are being launched
 	Replicas *int64  `json:"replicas"`         // of a static pool; null where pods decide
+	SaidBy   string  `json:"-"`                // what says how many nodes it keeps
 	Missing  int64   `json:"missing"`          // of its replicas, those that nothing is launched for yet
 	Cost     Cost    `json:"cost"`
 	Limits   []Limit `json:"limits"`
@@ -51,6 +52,7 @@ func (k *known) pool(p *cluster.Pool, nodes []Node) Pool {
 		}
 	}
 	if p.Static() {
+		out.SaidBy = p.SaidBy()
 		out.Replicas, out.Missing = p.Replicas, max(0, *p.Replicas-k.Snapshot.Running(p.ID))
 		out.Policies = "none: it is static"
 	} else if p.Policy.Never {

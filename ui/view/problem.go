@@ -49,7 +49,7 @@ func (k *known) problems(c *Cluster) []Problem {
 			add(Failure, p.ID(), "it may launch nothing: %s", p.Reason)
 		}
 		if p.Missing > 0 && p.Ready {
-			add(Failure, p.ID(), "%d of %d nodes (spec.replicas) are missing: limits, or what AWS has, allow no more", p.Missing, *p.Replicas)
+			add(Failure, p.ID(), "%d of %d nodes (%s) are missing: limits, or what AWS has, allow no more", p.Missing, *p.Replicas, p.SaidBy)
 		}
 		for _, l := range p.Limits {
 			if l.Reached() {

@@ -1,0 +1,128 @@
+package mark
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"sigs.k8s.io/yaml"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api"
+)
+
+// hours is the annotation of a pool that says at which times it has how many nodes.
+type hours struct {
+	TimeZone string   `json:"timeZone"` // of the IANA database; empty: UTC
+	Holidays []string `json:"holidays"` // days of that time zone on which nothing changes, such as 2026-12-25
+	Changes  []struct {
+		At    string `json:"at"` // a cron expression in that time zone
+		Nodes *int64 `json:"nodes"`
+	} `json:"changes"`
+}
+
+// changesMost bounds how often a schedule may change, so that finding the last change stays cheap: no more than every five minutes.
+const changesMost = 5 * time.Minute
+
+// Hours is what the pool's schedule says of its nodes now: what its last change before says. Of changes at the same moment
+// the later in the list counts. Before the first it says nothing.
+//
+// Cost: linear in the changes of a day, or where there are fewer in those of the week, month or year before.
+func Hours(annotations map[string]string, now time.Time) (cluster.Hours, error) {
+	text, said := annotations[api.AnnotationHours]
+	if !said {
+		return cluster.Hours{}, nil
+	}
+	out, err := readHours(text, now)
+	if err != nil {
+		return cluster.Hours{}, &Error{api.AnnotationHours, err}
+	}
+	return out, nil
+}
+
+const hoursExample = `{timeZone: Europe/Berlin, changes: [{at: "0 7 * * Mon-Fri", nodes: 5}, {at: "0 19 * * *", nodes: 0}]}`
+
+func readHours(text string, now time.Time) (out cluster.Hours, err error) {
+	var h hours
+	if err := yaml.UnmarshalStrict([]byte(text), &h); err != nil {
+		return out, fmt.Errorf("it is no YAML such as %s: %w", hoursExample, err)
+	}
+	zone, err := time.LoadLocation(h.TimeZone)
+	if err != nil {
+		return out, fmt.Errorf("timeZone: %q is none of the IANA database, such as Europe/Berlin", h.TimeZone)
+	}
+	for i, d := range h.Holidays {
+		if _, err := time.Parse(time.DateOnly, d); err != nil {
+			return out, fmt.Errorf("holidays[%d]: %q is no day such as 2026-12-25", i, d)
+		}
+	}
+	if len(h.Changes) == 0 {
+		return out, fmt.Errorf("changes: there are none: want one at least, such as in %s", hoursExample)
+	}
+	var last time.Time
+	for i, c := range h.Changes {
+		schedule, err := cron.ParseStandard(c.At)
+		switch {
+		case err != nil:
+			return out, fmt.Errorf("changes[%d].at: %q is no cron expression such as \"0 7 * * Mon-Fri\": %w", i, c.At, err)
+		case c.Nodes == nil || *c.Nodes < 0:
+			return out, fmt.Errorf("changes[%d].nodes: want how many nodes the pool has from then on, 0 or more", i)
+		}
+		t := times{schedule, zone, h.Holidays}
+		if t.tooOften(now) {
+			return out, fmt.Errorf("changes[%d].at: %q comes more often than every %s", i, c.At, changesMost)
+		}
+		if at := t.last(now); !at.IsZero() && !at.Before(last) {
+			last, out.Nodes = at, c.Nodes
+		}
+		if next := t.next(now); !next.IsZero() && (out.Until.IsZero() || next.Before(out.Until)) {
+			out.Until = next
+		}
+	}
+	return out, nil
+}
+
+// times are the moments of a cron expression in a time zone, without those on holidays.
+type times struct {
+	cron.Schedule
+	zone     *time.Location
+	holidays []string
+}
+
+// next is the first moment after now; zero: there is none within a year.
+func (t times) next(now time.Time) time.Time {
+	for at := t.Next(now.In(t.zone)); !at.IsZero() && at.Sub(now) <= year; at = t.Next(at) {
+		if !slices.Contains(t.holidays, at.Format(time.DateOnly)) {
+			return at.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+const year = 366 * 24 * time.Hour
+
+// last is the last moment up to now; zero: there is none within a year.
+func (t times) last(now time.Time) (out time.Time) {
+	for _, back := range []time.Duration{24 * time.Hour, 8 * 24 * time.Hour, 32 * 24 * time.Hour, year} {
+		for at := t.next(now.Add(-back)); !at.IsZero() && !at.After(now); at = t.next(at) {
+			out = at
+		}
+		if !out.IsZero() {
+			return out
+		}
+	}
+	return out
+}
+
+func (t times) tooOften(now time.Time) bool {
+	first := t.Next(now.In(t.zone))
+	for range 3 {
+		second := t.Next(first)
+		if second.Sub(first) < changesMost {
+			return !first.IsZero() && !second.IsZero()
+		}
+		first = second
+	}
+	return false
+}
