@@ -12,7 +12,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/controller/buffer"
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/garbagecollection"
 	"github.com/daemok/daemok/controller/interruption"
@@ -24,7 +26,9 @@ import (
 	"github.com/daemok/daemok/controller/steer"
 	"github.com/daemok/daemok/controller/termination"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/foreign"
@@ -42,6 +46,8 @@ type Program struct {
 	Tasks        []func(ctx context.Context) error // each runs until ctx ends
 
 	Planned <-chan struct{} // closed once the first plan is made
+
+	Buffers func() []*v1beta1.CapacityBuffer // those that are served, not to be written; nil: they do not act
 }
 
 // New puts the program together. It begins to follow the watches, which must
@@ -56,7 +62,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{
 			Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
-			Self: p.pod(), AwaitPolicies: true, HoldDrains: collector.Holds,
+			Self: p.pod(), AwaitPolicies: true, AwaitBuffers: !p.Policy.IgnoreBuffers, HoldDrains: collector.Holds,
 			NoOverlays: p.NoOverlays,
 		}
 	})
@@ -116,11 +122,18 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
 	planned := make(chan struct{})
 	steers := &steer.Steering{Store: p.Store, Off: !p.Steering, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
-	idle := &status.Ineffective{Reporter: reporter, NoOverlays: p.NoOverlays}
+	idle := &status.Ineffective{Reporter: reporter, NoOverlays: p.NoOverlays, NoBuffers: p.Policy.IgnoreBuffers}
+	newest := []func(plan.Plan){steers.Newest}
+	buffers := p.buffers(clusterState, p.Store)
+	if buffers != nil {
+		newest = append(newest, buffers.Newest)
+	}
 	program := &Program{
 		ClusterState: clusterState, Planned: planned,
 		Loops: []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile)},
-		Tasks: []func(context.Context) error{launcher.Run, p.plans(clusterState, ledger, applier, requests, steers.Newest, planned), p.ring(planned)},
+		Tasks: []func(context.Context) error{
+			launcher.Run, p.plans(clusterState, ledger, applier, requests, newest, planned), p.ring(planned),
+		},
 	}
 	program.Rounds = program.Later([]Round{
 		{What: "find NodeClaims lost before their launch", Do: func(ctx context.Context) (time.Duration, error) { return lostEvery, applier.FindLost(ctx) }},
@@ -143,6 +156,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		{What: "report values that are not understood", Do: (&status.Warnings{Reporter: reporter, Source: clusterState}).Round},
 		{What: "report what has no effect", Do: idle.Round},
 	}...)
+	program.keep(buffers)
 	program.Loops = append(program.Loops, p.pools(health)...)
 	if !p.NoOverlays {
 		write := Round{What: "write conditions of NodeOverlays", Do: overlays.Round}
@@ -164,6 +178,25 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		program.Rounds = append(program.Rounds, Round{What: "follow zonal shifts", Do: shifts.Round})
 	}
 	return program, nil
+}
+
+// buffers follows CapacityBuffers, and writes their status to the store; nil where they do not act.
+func (p Parts) buffers(clusterState *snapshot.ClusterState, store client.Client) *buffer.Resolver {
+	if p.Policy.IgnoreBuffers {
+		return nil
+	}
+	return buffer.New(buffer.Parts{
+		Store: store, Live: p.Live, Watches: p.Watches, Known: clusterState.Buffers, Log: p.Log, Now: p.Now,
+		Listener: p.Planning.Buffers,
+	})
+}
+
+// keep adds the round that resolves CapacityBuffers, which waits for no plan; nil: they do not act.
+func (p *Program) keep(k *buffer.Resolver) {
+	if k != nil {
+		p.Rounds = append(p.Rounds, Round{What: "keep capacity for CapacityBuffers", Do: k.Round, Wake: k.Wake})
+		p.Buffers = k.List
+	}
 }
 
 // interruptionMessages are the rounds that hear what the cloud says of instances.

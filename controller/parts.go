@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/controller/buffer"
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/nodeclaim"
 	"github.com/daemok/daemok/controller/nodepool"
@@ -85,7 +86,8 @@ type Planning struct {
 	Began       func()                            // called right before the first plan
 	Savings     *spend.Savings                    // counts what disruption saves; nil: that is not counted
 
-	NoOverlays bool // NodeOverlays have no effect
+	NoOverlays bool            // NodeOverlays have no effect
+	Buffers    buffer.Listener // receives changes of CapacityBuffers; may be nil
 
 	Made func(*cluster.Snapshot, plan.Plan) // receives each plan once it is carried out; may be nil
 }

@@ -26,8 +26,11 @@ import (
 const resumeAgain = 2 * time.Second
 
 // plans is the task that makes plans, once everything that there is has been
-// seen and what an earlier process left is taken up. newest is handed each; planned is closed with the first.
-func (p Parts) plans(clusterState *snapshot.ClusterState, ledger *apply.Ledger, applier *apply.Applier, requests *launch.Requests, newest func(plan.Plan), planned chan<- struct{}) func(context.Context) error {
+// seen and what an earlier process left is taken up. newest are handed each; planned is closed with the first.
+func (p Parts) plans(
+	clusterState *snapshot.ClusterState, ledger *apply.Ledger, applier *apply.Applier, requests *launch.Requests,
+	newest []func(plan.Plan), planned chan<- struct{},
+) func(context.Context) error {
 	recorder := &planner.Recorder{Log: p.Log, Events: p.Events, Metrics: p.Metrics, Nominations: p.Nominations, Failures: p.Failures, Pods: p.Pods,
 		Workloads: planner.NewWorkloads(p.Live, p.Events), Becoming: p.becoming, Traces: p.Traces, First: func() { close(planned) }}
 	listeners := planner.All{p.Traces, recorder, &record.Clerk{Record: p.Record, Now: p.Now}}
@@ -67,7 +70,7 @@ func (p Parts) plans(clusterState *snapshot.ClusterState, ledger *apply.Ledger, 
 // withNewest also hands on each plan when it is made, and once it is carried out.
 type withNewest struct {
 	planner.All
-	newest func(plan.Plan)
+	newest []func(plan.Plan)
 	made   func(*cluster.Snapshot, plan.Plan) // may be nil
 }
 
@@ -82,7 +85,9 @@ func (w withNewest) Explain(s *cluster.Snapshot, p plan.Plan) {
 // Planned reports a new plan.
 func (w withNewest) Planned(s *cluster.Snapshot, p plan.Plan, took time.Duration) {
 	w.All.Planned(s, p, took)
-	w.newest(p)
+	for _, of := range w.newest {
+		of(p)
+	}
 }
 
 // ring keeps the record in ConfigMaps, where it is known in which namespace, once the first plan is made.

@@ -47,7 +47,7 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	clusterState := snapshot.New(p.Classes.Kinds, p.Now)
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads,
-			Doubt: p.doubt(), NoOverlays: p.NoOverlays}
+			Doubt: p.doubt(), NoOverlays: p.NoOverlays, AwaitBuffers: !p.Policy.IgnoreBuffers}
 	})
 	watched := shadow.Watched{Informers: p.Watches}
 	if err := clusterState.Follow(ctx, watched, func(*karpv1.NodeClaim, bool) {}); err != nil {
@@ -95,6 +95,8 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 		}
 		return policiesEvery, err
 	}}}
+	p.Live = live
+	program.keep(p.buffers(clusterState, nil))
 	return program, nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/internal/version"
 	"github.com/daemok/daemok/kube/access"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/apiclock"
@@ -117,10 +118,11 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 	p.follower = p.newFollower()
 	p.metrics.PodsOn = state.PodsOn(m.GetClient())
 	made := &madePlans{}
-	if err := p.add(ctx, made); err != nil {
+	buffers, err := p.add(ctx, made)
+	if err != nil {
 		return nil, err
 	}
-	return m, errors.Join(p.addMetrics(ctx, scraped), p.addWeb(made))
+	return m, errors.Join(p.addMetrics(ctx, scraped, buffers), p.addWeb(made))
 }
 
 // parts is what the loops share.
@@ -168,11 +170,12 @@ func (p *parts) pools() []nodepool.Generation {
 	return []nodepool.Generation{controller.NodePools()}
 }
 
-// add hands the loops to the manager.
-func (p *parts) add(ctx context.Context, made *madePlans) error {
+// add hands the loops to the manager. It returns what lists the CapacityBuffers that are served; nil: none
+// are.
+func (p *parts) add(ctx context.Context, made *madePlans) (buffers func() []*v1beta1.CapacityBuffer, err error) {
 	savings := spend.NewSavings(func() *cluster.Snapshot { return p.clusterState.Snapshot() }, p.record, p.clock.Now)
 	if err := metrics.Registry.Register(savings); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
+		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	program, err := controller.New(ctx, controller.Parts{
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
@@ -189,7 +192,7 @@ func (p *parts) add(ctx context.Context, made *madePlans) error {
 			Nominations: flowcontrol.NewTokenBucketRateLimiter(nominationsPerSecond, nominationsAtOnce),
 			Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
 			Filled:      p.manager.GetCache().WaitForCacheSync, Began: p.metrics.Synced, Savings: savings,
-			NoOverlays: !p.options.overlays, Made: p.options.web.listener(made),
+			NoOverlays: !p.options.overlays, Made: p.options.web.listener(made), Buffers: p.follower,
 		},
 		Record: p.record, Traces: p.traces,
 		Self:         controller.Self{Cluster: p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod()},
@@ -198,7 +201,7 @@ func (p *parts) add(ctx context.Context, made *madePlans) error {
 		ClaimsGo: func(ctx context.Context) (bool, error) { return definitions.ClaimsGo(ctx, p.manager.GetAPIReader()) },
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.clusterState = program.ClusterState
 	var errs []error
@@ -219,7 +222,8 @@ func (p *parts) add(ctx context.Context, made *madePlans) error {
 		errs = append(errs, p.manager.Add(leading(run)))
 	}
 	fill := func(ctx context.Context) error { return p.fill(ctx, program.Planned) }
-	return errors.Join(append(errs, p.manager.Add(always(p.refresh)), p.manager.Add(always(fill)))...)
+	errs = append(errs, p.manager.Add(always(p.refresh)), p.manager.Add(always(fill)))
+	return program.Buffers, errors.Join(errs...)
 }
 
 // classKinds are the kinds of classes that this program serves. Instances of theirs trust the CA,
@@ -250,7 +254,7 @@ func (o options) policy() (p decide.Policy) {
 	_ = p.Preferences.Set(o.preferencePolicy)
 	p.PreferenceWorth, p.Nominated = o.preferenceWorth, o.nominatePods
 	p.Disruption.SpotToSpot, p.Disruption.EverySaving = o.spotToSpot, o.payback == "off"
-	p.IgnoreReplicas = !o.static
+	p.IgnoreReplicas, p.IgnoreBuffers = !o.static, !o.buffers
 	return p
 }
 

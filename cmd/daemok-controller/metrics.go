@@ -12,6 +12,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/controller"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/compact"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/observe"
@@ -29,7 +30,9 @@ func (p *parts) newFollower() *follow.Follower {
 }
 
 // addMetrics wires what is read at a scrape and what is counted from watches.
-func (p *parts) addMetrics(ctx context.Context, scraped *alias.Gatherer) error {
+func (p *parts) addMetrics(
+	ctx context.Context, scraped *alias.Gatherer, buffers func() []*v1beta1.CapacityBuffer,
+) error {
 	p.metrics.LeadsBy(p.leads)
 	if err := p.follower.Follow(ctx, p.manager.GetCache()); err != nil {
 		return err
@@ -42,6 +45,7 @@ func (p *parts) addMetrics(ctx context.Context, scraped *alias.Gatherer) error {
 		Store: foreign.HideFrom(p.manager.GetClient()), Pods: pods.(*compact.Pods).All,
 		Serves: controller.Served(p.pools()), Snapshot: p.clusterState.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
 		Objects: !p.options.disableStateMetrics, Offerings: state.Offerings(p.options.offeringMetrics), Now: time.Now,
+		Buffers: buffers,
 	}
 	nodes := &spend.Nodes{
 		Snapshot: p.clusterState.Snapshot, Leading: p.leadsAndKnows, Objects: !p.options.disableStateMetrics,

@@ -113,7 +113,6 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"a boolean that is none":                       {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_LEADER_ELECTION": "maybe"}, `DISABLE_LEADER_ELECTION is "maybe": want true or false`},
 		"SC-405 a gate without a switch":               {[]string{"--feature-gates=NodeRepair=true,Foo"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "Foo": want Name=true`},
 		"an AWS gate that is neither":                  {nil, map[string]string{"CLUSTER_NAME": "c", "AWS_FEATURE_GATES": "NodeClassCEL"}, `AWS_FEATURE_GATES) has "NodeClassCEL"`},
-		"a gate of what is not served":                 {[]string{"--feature-gates=CapacityBuffer=true"}, map[string]string{"CLUSTER_NAME": "c"}, `FEATURE_GATES) has "CapacityBuffer=true": it is not served: leave it out`},
 		"a gate that is neither":                       {nil, map[string]string{"CLUSTER_NAME": "c", "FEATURE_GATES": "Foo=maybe"}, `has "Foo=maybe"`},
 		"SC-405 images looked up all the time":         {[]string{"--ami-refresh-interval=1s"}, map[string]string{"CLUSTER_NAME": "c"}, "AMI_REFRESH_INTERVAL) is 1s: want 1m0s or more"},
 		"SC-405 subnets looked up all the time":        {nil, map[string]string{"CLUSTER_NAME": "c", "SUBNET_REFRESH_INTERVAL": "59s"}, "SUBNET_REFRESH_INTERVAL) is 59s: want 1m0s or more"},

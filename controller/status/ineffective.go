@@ -17,24 +17,26 @@ import (
 // ineffectiveEvery is how often kinds without effect are listed.
 const ineffectiveEvery = 30 * time.Second
 
-// Ineffective reports objects that are accepted but have no effect, since nothing stands behind them or a gate is
-// off.
+// Ineffective reports objects that are accepted but have no effect, since a gate is off.
 type Ineffective struct {
 	Reporter
 	NoOverlays bool // the gate NodeOverlay is off
+	NoBuffers  bool // the gate CapacityBuffer is off
 }
 
 // Round lists them once, and returns when to list again.
 func (r *Ineffective) Round(ctx context.Context) (time.Duration, error) {
-	var off error
+	var overlays, buffers error
 	if r.NoOverlays {
-		off = r.report(ctx, "NodeOverlay", &v1alpha1.NodeOverlayList{},
+		overlays = r.report(ctx, "NodeOverlay", &v1alpha1.NodeOverlayList{},
 			"has no effect, since the feature gate NodeOverlay is off: "+
 				"prices and capacities of instance types stay as they are")
 	}
-	return ineffectiveEvery, errors.Join(off,
-		r.report(ctx, "CapacityBuffer", &autoscalingv1beta1.CapacityBufferList{},
-			"is accepted and does nothing yet: no room is kept free"))
+	if r.NoBuffers {
+		buffers = r.report(ctx, "CapacityBuffer", &autoscalingv1beta1.CapacityBufferList{},
+			"has no effect, since the feature gate CapacityBuffer is off: no capacity is kept free")
+	}
+	return ineffectiveEvery, errors.Join(overlays, buffers)
 }
 
 // report reports objects of a kind, and what becomes of them.

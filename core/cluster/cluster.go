@@ -278,16 +278,27 @@ type Node struct {
 	Ailments         []Ailment // what makes it unhealthy, by the rules of its pool; sorted by condition
 	DoNotDisrupt     bool
 	DoNotConsolidate bool    // to save money; it goes where its pool asks for empty nodes to go after a while
-	Rests            string  // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
 	Controller       Replica // whether a replica of the controller, ready to act, runs on it
 	HasGrace         bool    // pods that are in the way of its end are given so much time, and no more
 	Pods             []Pod   // bound to it, sorted by namespace, name; without those that succeeded or failed, which hold nothing
-	LaunchedFor      []Pod   // the pods that its instance was launched for, or that are to have it now, that still wait, are expected or sit on a node that is being deleted
+	InMove
+	// LaunchedFor is the pods that its instance was launched for, or that are to have it now, that still wait, are
+	// expected or sit on a node that is being deleted.
+	LaunchedFor []Pod
+}
+
+// InMove is what moves mean for a node, those that are under way and those that were given up.
+type InMove struct {
+	Rests  string // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
+	Closed bool   // it is to go with a move, and may yet stay: see Close
 }
 
 // TaintEmptying is on nodes that are to empty: kube-scheduler puts pods on others while these have room, since its
 // effect is PreferNoSchedule.
 const TaintEmptying = "daemok.sh/emptying"
+
+// TaintDisrupted is on nodes that are to go with a move, from its beginning.
+const TaintDisrupted = "karpenter.sh/disrupted"
 
 // Emptying is the taint of nodes that are to empty.
 func Emptying() constraint.Taint {
@@ -320,7 +331,7 @@ const (
 // they are shown as pods that return, for every plan to find places for. This is the one rule for
 // such nodes.
 func (n *Node) Close() {
-	n.Deleting, n.Pods = true, slices.Clone(n.Pods)
+	n.Deleting, n.Closed, n.Pods = true, true, slices.Clone(n.Pods)
 	for i := range n.Pods {
 		n.Pods[i].Returns = false
 	}

@@ -28,6 +28,9 @@ type Snapshot struct {
 	FreezeUntil time.Time // when that ends by itself; zero: never, or there is none
 	FreezeAll   bool      // it holds nodes past their age too: the clock is in doubt, and so is their age
 
+	// Unread is what is not known yet though nodes may be needed for it: until it is, none goes; empty: all is known.
+	Unread string
+
 	Repair Repair // of nodes that are of no pool
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -21,7 +22,8 @@ type headroom struct {
 	exhausted bool // places were not sought for all
 }
 
-// ofPlan begins what an instance is called, while places are sought for virtual pods, that the plan launches for others.
+// ofPlan begins what an instance is called, while places are sought for virtual pods, that the plan launches for
+// others.
 const ofPlan = "planned "
 
 // headroomOf finds places for the virtual pods of buffers, after all real pods have theirs: on nodes first, then on
@@ -30,7 +32,7 @@ const ofPlan = "planned "
 //
 // Cost: that of a plan for as many pods, where there are buffers.
 func headroomOf(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placement, policy Policy, effort Effort) headroom {
-	if len(s.Buffers) == 0 {
+	if len(s.Buffers) == 0 || policy.IgnoreBuffers {
 		return headroom{}
 	}
 	with := withPlaced(s, launches, taken)
@@ -80,7 +82,11 @@ func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
 		n.LaunchedFor = nil
-		if n.Deleting {
+		switch {
+		case n.Closed: // virtual pods stay until it goes, as real ones do
+			n.Deleting = false
+			n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), isDisrupted)
+		case n.Deleting:
 			n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool { return p.Moves() })
 		}
 		if more := onNode[n.Name]; more != nil {
@@ -93,6 +99,8 @@ func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	}
 	return &out
 }
+
+func isDisrupted(t constraint.Taint) bool { return t.Key == cluster.TaintDisrupted }
 
 // planned says where the pods of one buffer are.
 func planned(b *cluster.Buffer, found *place.Result, launches map[string]string) plan.Buffer {
@@ -120,7 +128,8 @@ func planned(b *cluster.Buffer, found *place.Result, launches map[string]string)
 		}
 	}
 	if out.Want > cluster.BufferPodsMax {
-		out.Reasons = append(out.Reasons, plan.Reason{Text: fmt.Sprintf("capacity is kept for %d pods of one buffer at most", cluster.BufferPodsMax)})
+		most := fmt.Sprintf("capacity is kept for %d pods of one buffer at most", cluster.BufferPodsMax)
+		out.Reasons = append(out.Reasons, plan.Reason{Text: most})
 	}
 	return out
 }
@@ -139,8 +148,8 @@ func places(buffers []plan.Buffer) []plan.Placement {
 	return out
 }
 
-// withBuffers is the snapshot with virtual pods on the nodes that have room for them, as a search for nodes that may go
-// sees it. It returns their other places.
+// withBuffers is the snapshot with virtual pods on the nodes that have room for them, as a search for nodes that
+// may go sees it. It returns their other places.
 func withBuffers(s *cluster.Snapshot, buffers []plan.Buffer) (out *cluster.Snapshot, others []plan.Placement) {
 	on := map[string][]cluster.Pod{}
 	for _, p := range places(buffers) {
@@ -163,7 +172,8 @@ func withBuffers(s *cluster.Snapshot, buffers []plan.Buffer) (out *cluster.Snaps
 	return &with, others
 }
 
-// withoutVirtual takes virtual pods out of moves, which are about real ones: the next plan finds places for virtual pods.
+// withoutVirtual takes virtual pods out of moves, which are about real ones: the next plan finds places for
+// virtual pods.
 func withoutVirtual(moves []plan.Move) {
 	virtual := func(p cluster.Pod) bool { return p.Shape.Virtual }
 	for i := range moves {

@@ -25,6 +25,7 @@ import (
 // the default.
 type Policy struct {
 	IgnoreReplicas  bool                   // static pools get no nodes, and lose none for having too many
+	IgnoreBuffers   bool                   // no capacity is kept for CapacityBuffers
 	MinValues       provisioning.MinValues // what to do when minValues cannot be kept
 	Preferences     Preferences            // what to do about preferences of pods that may give way
 	PreferenceWorth float64                // by what share a preference may raise what its pods cost without it; 0 means Worth
@@ -116,7 +117,7 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 	}
 	real := s
 	s, others := withBuffers(s, room.buffers)
-	if !effort.Part && !room.exhausted {
+	if !effort.Part && !room.exhausted && s.Unread == "" {
 		placed.Launches = out.Launches
 		leaving := leave(promised(s, coming.Placements), &placed, slices.Concat(coming.Placements, others), policy, effort, found)
 		out.Withdrawals = withdrawals(s, &placed, &coming, others)

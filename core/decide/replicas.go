@@ -73,6 +73,7 @@ func withoutSurplus(s *cluster.Snapshot, moves []plan.Move) *cluster.Snapshot {
 	for i := range out.Nodes {
 		if goes[out.Nodes[i].Name] {
 			out.Nodes[i].Close()
+			out.Nodes[i].Closed = false // nothing keeps it
 		}
 	}
 	return &out

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/daemok/daemok/core/bitset"
@@ -133,6 +134,9 @@ func (x *Search) keep(c *candidate, reason plan.RemovalReason, why string) {
 	x.keepBy(c, reason, plan.KeptByFinding, why)
 }
 
+// hasBufferPods begins why a node stays that would be empty without virtual pods.
+const hasBufferPods = "Node has buffer pods: "
+
 // keepBy notes why a node stays.
 func (x *Search) keepBy(c *candidate, reason plan.RemovalReason, by plan.KeptBy, why string) {
 	if x.kept[c.at] {
@@ -141,8 +145,9 @@ func (x *Search) keepBy(c *candidate, reason plan.RemovalReason, by plan.KeptBy,
 	if why == c.Rests {
 		by = plan.KeptByTime
 	}
-	if c.heldByBuffers() && (by == plan.KeptByFinding || by == plan.KeptByPool) {
-		why = "Node has buffer pods: " + why
+	found := by == plan.KeptByFinding || by == plan.KeptByPool
+	if found && c.heldByBuffers() && !strings.HasPrefix(why, hasBufferPods) {
+		why = hasBufferPods + why
 	}
 	x.kept[c.at] = true
 	x.Kept = append(x.Kept, plan.Kept{Node: c.Name, Reason: reason, By: by, Why: why})

@@ -53,7 +53,8 @@ func (b *Buffer) Fits() int64 {
 // Why gives the reasons in one line of 1 KiB at most.
 func (b *Buffer) Why() string { return Unplaced{Reasons: b.Reasons}.Why() }
 
-// On lists the buffers that keep capacity on the node, the instance being launched or the launch of the plan, with how much.
+// On lists the buffers that keep capacity on the node, the instance being launched or the launch of the plan, with
+// how much.
 func (p *Plan) On(to Destination, target string) []BufferPods {
 	var pods []cluster.Pod
 	for i := range p.Buffers {

@@ -22,7 +22,7 @@ var top = slices.Concat([]part[snapshot]{
 	&list[snapshot, pod]{at: func(s *snapshot) *[]pod { return &s.Expected },
 		line: podLine("expected", "A pod that was just created, or one whose node is gone and that its owner will replace. Capacity is kept for it.")},
 	&list[snapshot, cluster.Daemon]{at: func(s *snapshot) *[]cluster.Daemon { return &s.Daemons }, line: daemonLine},
-	&list[snapshot, cluster.Buffer]{at: func(s *snapshot) *[]cluster.Buffer { return &s.Buffers }, line: bufferLine},
+	&list[snapshot, buffer]{at: func(s *snapshot) *[]buffer { return &s.Buffers }, line: bufferLine},
 	catalogues,
 	&list[snapshot, cluster.Overlay]{at: func(s *snapshot) *[]cluster.Overlay { return &s.Overlays }, line: overlayLine},
 	&list[snapshot, nodePool]{at: func(s *snapshot) *[]nodePool { return &s.Pools }, line: poolLine},
@@ -34,6 +34,11 @@ var top = slices.Concat([]part[snapshot]{
 			flag("all", func(s *snapshot) *bool { return &s.FreezeAll }, "nor one past its expireAfter"),
 			field("until", func(s *snapshot) *time.Time { return &s.FreezeUntil }, moment, "when that ends by itself"),
 		}}},
+	&one[snapshot, snapshot]{at: itself, when: func(s *snapshot) bool { return s.Unread != "" },
+		line: line[snapshot]{noun: "unread", means: "No node goes until something else is known.",
+			facts: []fact[snapshot]{
+				argument("a reason", func(s *snapshot) *string { return &s.Unread }, text, "what is not known yet"),
+			}}},
 	&list[snapshot, node]{at: func(s *snapshot) *[]node { return &s.Nodes }, line: nodeLine},
 	&list[snapshot, instance]{at: func(s *snapshot) *[]instance { return &s.Instances }, line: instanceLine},
 })

@@ -27,6 +27,8 @@ var nodeLine = line[node]{noun: "node", means: "A node.",
 		flag("ready", func(n *node) *bool { return &n.Ready }, "its condition Ready is True"),
 		flag("initialized", func(n *node) *bool { return &n.Initialized }, "it is initialized"),
 		flag("deleting", func(n *node) *bool { return &n.Deleting }, "it is being deleted, drained or disrupted"),
+		flag("closed", func(n *node) *bool { return &n.Closed },
+			"it is to go with a move that is under way, and may yet stay"),
 		flag("machine-ends", func(n *node) *bool { return &n.InstanceEnds }, "it is drained, and its instance is being terminated"),
 		field("ends", func(n *node) *time.Time { return &n.EndsAt }, moment, "when AWS terminates its instance"),
 		flag("do-not-disrupt", func(n *node) *bool { return &n.DoNotDisrupt }, "its annotation karpenter.sh/do-not-disrupt"),
@@ -76,7 +78,8 @@ var instanceLine = line[instance]{noun: "machine", means: "A NodeClaim whose nod
 		taints("startup-taint", func(m *instance) *[]constraint.Taint { return &m.StartupTaints }, ""),
 	}, sizes(func(m *instance) *quantity.Resources { return &m.Allocatable }, func(m *instance) *quantity.Resources { return &m.Capacity }), []part[instance]{
 		attachable(func(m *instance) *[]cluster.Attachable { return &m.Attachable }),
-		&list[instance, pod]{at: func(m *instance) *[]pod { return &m.Pods }, line: podLine("pod", "A pod that is bound to the node. For an instance without a node: one that a plan in the making has put there.")},
+		&list[instance, pod]{at: func(m *instance) *[]pod { return &m.Pods },
+			line: podLine("pod", "A pod that is bound to the node; of an instance, one that a plan in the making has put there.")},
 		launched(func(m *instance) *[]pod { return &m.LaunchedFor }),
 	}),
 }

@@ -66,18 +66,25 @@ var daemonLine = line[cluster.Daemon]{noun: "daemon", means: "A DaemonSet: one p
 	reference(shapes, func(d *cluster.Daemon) **cluster.Shape { return &d.Shape }, "the shape of its pods"),
 }}
 
+type buffer = cluster.Buffer
+
 // bufferLine is the line of a CapacityBuffer.
-var bufferLine = line[cluster.Buffer]{noun: "buffer", means: "A CapacityBuffer: capacity is kept free for pods of its shape.", facts: []fact[cluster.Buffer]{
-	slashedNames("namespace/name", func(b *cluster.Buffer) (_, _ *string) { return &b.Namespace, &b.Name }, "namespace", "buffer", "of the CapacityBuffer"),
-	reference(shapes, func(b *cluster.Buffer) **cluster.Shape { return &b.Shape }, "the shape of its pods"),
-	field("pods", func(b *cluster.Buffer) *int64 { return &b.Pods }, number, "that capacity is kept for"),
-	field("not-ready", func(b *cluster.Buffer) *string { return &b.NotReady }, text, "why it is not known for which pods, so that no capacity is kept"),
-}, ends: func(b *cluster.Buffer) error {
-	if b.Shape == nil && b.NotReady == "" {
-		return fmt.Errorf("%s/%s: shape= is missing", b.Namespace, b.Name)
-	}
-	return nil
-}}
+var bufferLine = line[buffer]{noun: "buffer",
+	means: "A CapacityBuffer: capacity is kept free for pods of its shape.",
+	facts: []fact[buffer]{
+		slashedNames("namespace/name", func(b *buffer) (_, _ *string) { return &b.Namespace, &b.Name },
+			"namespace", "buffer", "of the CapacityBuffer"),
+		reference(shapes, func(b *buffer) **cluster.Shape { return &b.Shape }, "the shape of its pods"),
+		field("pods", func(b *buffer) *int64 { return &b.Pods }, number, "that capacity is kept for"),
+		field("not-ready", func(b *buffer) *string { return &b.NotReady }, text,
+			"why it is not known for which pods, so that no capacity is kept"),
+	},
+	ends: func(b *buffer) error {
+		if b.Shape == nil && b.NotReady == "" {
+			return fmt.Errorf("%s/%s: shape= is missing", b.Namespace, b.Name)
+		}
+		return nil
+	}}
 
 // launchedFor are the lines of the pods that an instance was launched for: of one that waits only the name, of
 // another all.

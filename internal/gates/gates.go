@@ -25,20 +25,17 @@ const (
 	Drift       featuregate.Feature = "Drift"                   // of FEATURE_GATES: nodes of Provisioners drift; those of NodePools do in any event
 	Static      featuregate.Feature = "StaticCapacity"          // of FEATURE_GATES, on unless it is false: spec.replicas of NodePools acts
 	Overlay     featuregate.Feature = "NodeOverlay"             // of FEATURE_GATES, on unless it is false: NodeOverlays act
+	Buffers     featuregate.Feature = "CapacityBuffer"          // of FEATURE_GATES, on unless it is false: capacity is kept for CapacityBuffers
 	Reserved    featuregate.Feature = "ReservedCapacity"        // of FEATURE_GATES, on unless it is false: capacity reservations that classes select are used
 	Expressions featuregate.Feature = "NodeClassCEL"            // of AWS_FEATURE_GATES: kubelet settings may hold expressions
 )
 
-// Gates of Karpenter that nothing here stands behind: they may be named, and are false.
-const (
-	buffer featuregate.Feature = "CapacityBuffer"
-)
-
 // core are the gates of FEATURE_GATES, with their defaults.
 func core() map[featuregate.Feature]featuregate.FeatureSpec {
-	alpha, none := featuregate.FeatureSpec{PreRelease: featuregate.Alpha}, featuregate.FeatureSpec{PreRelease: featuregate.Alpha, LockToDefault: true}
+	alpha, on := featuregate.FeatureSpec{PreRelease: featuregate.Alpha}, featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta}
 	return map[featuregate.Feature]featuregate.FeatureSpec{
-		SpotToSpot: alpha, NodeRepair: alpha, Drift: alpha, Reserved: {Default: true, PreRelease: featuregate.Beta}, Static: {Default: true, PreRelease: featuregate.Beta}, Overlay: {Default: true, PreRelease: featuregate.Beta}, buffer: none,
+		SpotToSpot: alpha, NodeRepair: alpha, Drift: alpha,
+		Reserved: on, Static: on, Overlay: on, Buffers: on,
 	}
 }
 
@@ -72,7 +69,7 @@ func read(list string, specs, others map[featuregate.Feature]featuregate.Feature
 		}
 		name, value, _ := strings.Cut(part, "=")
 		name = strings.TrimSpace(name)
-		spec, known := specs[featuregate.Feature(name)]
+		_, known := specs[featuregate.Feature(name)]
 		if !known {
 			if _, err := strconv.ParseBool(strings.TrimSpace(value)); err != nil || name == "" {
 				return Gates{}, unread(part)
@@ -81,9 +78,6 @@ func read(list string, specs, others map[featuregate.Feature]featuregate.Feature
 			continue
 		}
 		if err := gate.SetWithLogger(klog.Logger{}, part); err != nil {
-			if spec.LockToDefault && strings.Contains(err.Error(), "locked") {
-				return Gates{}, fmt.Errorf("has %q: it is not served: leave it out, or write %s=%t", part, name, spec.Default)
-			}
 			return Gates{}, unread(part)
 		}
 	}

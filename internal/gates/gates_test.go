@@ -51,8 +51,6 @@ func TestGates(t *testing.T) {
 		"Foo":              `has "Foo": want`,
 		"Foo=maybe":        `has "Foo=maybe": want`,
 		"=true":            `has "=true": want`,
-
-		"CapacityBuffer=true": `has "CapacityBuffer=true": it is not served: leave it out, or write CapacityBuffer=false`,
 	} {
 		if _, err := gates.Core("Drift=true," + list); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Core(%q) = %v; want %q", list, err, want)
@@ -62,9 +60,9 @@ func TestGates(t *testing.T) {
 
 // Features whose objects somebody has to apply are on by default.
 func TestFeaturesOfObjectsAreOn(t *testing.T) {
-	for list, on := range map[string]bool{"": true, "NodeOverlay=false,StaticCapacity=false": false} {
+	for list, on := range map[string]bool{"": true, "NodeOverlay=false,StaticCapacity=false,CapacityBuffer=false": false} {
 		g, err := gates.Core(list)
-		if err != nil || g.On(gates.Overlay) != on || g.On(gates.Static) != on {
+		if err != nil || g.On(gates.Overlay) != on || g.On(gates.Static) != on || g.On(gates.Buffers) != on {
 			t.Errorf("with %q the gates are %v and %v, %v; want %v", list, g.On(gates.Overlay), g.On(gates.Static), err, on)
 		}
 	}

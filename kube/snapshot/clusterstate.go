@@ -37,6 +37,8 @@ type Kinds func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 // ClusterState holds what the watches have shown. Every method is safe for
 // concurrent use. Build it with New.
 type ClusterState struct {
+	Buffers Buffers // what it knows of CapacityBuffers
+
 	kinds    Kinds
 	now      func() time.Time
 	settings Settings
@@ -61,12 +63,14 @@ type Settings struct {
 	Self          types.NamespacedName              // the pod that this process runs in; empty: none, and no node is kept for its sake
 	AwaitPolicies bool                              // DisruptionPolicies are going to be listed: until then no node is disrupted
 	NoOverlays    bool                              // NodeOverlays have no effect
+	AwaitBuffers  bool                              // CapacityBuffers are going to be read: until then no node goes
 	HoldDrains    func() bool                       // says whether drains of nodes whose claims were lost are held; nil: they are not
 }
 
 // New returns a cluster state that has seen nothing.
 func New(kinds Kinds, now func() time.Time) *ClusterState {
 	k := &ClusterState{kinds: kinds, now: now, changed: make(chan struct{}, 1), tables: newTables(), rows: map[reflect.Type]row{}}
+	k.Buffers = Buffers{k}
 	for _, r := range k.objects() {
 		k.rows[reflect.TypeOf(r.object)] = r
 	}
@@ -79,7 +83,7 @@ func (k *ClusterState) Configure(set func(*Settings)) {
 	set(&k.settings)
 	s, t := &k.settings, k.tables
 	t.pools.Defaults, t.claims.ClusterAutoscaler, t.workloads.Defaults, t.pods.Self, t.policies.Awaited = s.Pools, s.Pools.ClusterAutoscaler, s.Spreads, s.Self, s.AwaitPolicies
-	t.freeze.In, t.freeze.Doubt = s.FreezeIn, s.Doubt
+	t.freeze.In, t.freeze.Doubt, t.buffers.Awaited = s.FreezeIn, s.Doubt, s.AwaitBuffers
 }
 
 // Changed receives a value after something changed that a plan may depend on;

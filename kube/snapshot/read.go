@@ -18,6 +18,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	"github.com/daemok/daemok/kube/buffer"
 	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/kube/translate"
@@ -45,6 +46,11 @@ func (k *ClusterState) Read(ctx context.Context, from client.Reader) (*cluster.S
 			return nil, err
 		}
 	}
+	list, err := buffer.Read(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	k.Buffers.Are(list)
 	if err := k.readHolds(ctx, from); err != nil {
 		return nil, err
 	}

@@ -80,6 +80,7 @@ func Recall(s *cluster.Snapshot) *ClusterState {
 	t.pools.Recall(s.Pools)
 	t.pools.RecallOverlays(s.Overlays)
 	t.daemons.Recall(s.Daemons)
+	t.buffers.Recall(s.Buffers)
 	t.claims.Recall(s.Nodes)
 	t.pdbs.Recall(s.PDBs)
 	k.recalled.rest = *s
@@ -91,7 +92,7 @@ func Recall(s *cluster.Snapshot) *ClusterState {
 func (r *recalled) start() *cluster.Snapshot {
 	out := r.rest
 	out.Waiting, out.Expected, out.Nodes, out.Instances, out.Pools, out.Daemons = nil, nil, nil, nil, nil, nil
-	out.PDBs, out.Breakers = nil, slices.Clone(out.Breakers)
+	out.Buffers, out.PDBs, out.Breakers = nil, nil, slices.Clone(out.Breakers)
 	return &out
 }
 

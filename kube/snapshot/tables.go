@@ -15,6 +15,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/snapshot/admission"
+	"github.com/daemok/daemok/kube/snapshot/buffers"
 	"github.com/daemok/daemok/kube/snapshot/catchup"
 	"github.com/daemok/daemok/kube/snapshot/change"
 	"github.com/daemok/daemok/kube/snapshot/claims"
@@ -41,6 +42,7 @@ type tables struct {
 	shapes     *shapes.Table
 	pods       *pods.Table
 	daemons    *daemons.Table
+	buffers    *buffers.Table
 	pools      *pools.Table
 	nodes      *nodes.Table
 	claims     *claims.Table
@@ -59,6 +61,7 @@ func newTables() *tables {
 	t.storage = storage.New(t.shapes, t.nodes)
 	t.pods = pods.New(pods.Parts{Shapes: t.shapes, Workloads: t.workloads, Nodes: t.nodes, Claims: t.claims, PDBs: t.pdbs})
 	t.daemons = daemons.New(t.shapes, t.admission)
+	t.buffers = buffers.New(t.shapes, t.admission, t.namespaces)
 	t.shapes.Namespaces, t.shapes.Volumes, t.shapes.Workloads = t.namespaces, t.storage, t.workloads
 	t.shapes.Pods, t.shapes.PDBs, t.shapes.Nodes = t.pods, t.pdbs, t.pods
 	return t
@@ -186,22 +189,29 @@ func (t *tables) serviceChanged(take func(*corev1.Service) bool) func(*corev1.Se
 func (t *tables) namespaceChanged(take func(*corev1.Namespace)) func(*corev1.Namespace) change.Effect {
 	return func(n *corev1.Namespace) change.Effect {
 		take(n)
-		return change.If(t.shapes.NamespacesChanged())
+		ends := t.buffers.AdmissionChanged(n.Name)
+		return change.If(t.shapes.NamespacesChanged() || ends)
 	}
 }
 
 func (t *tables) limitsChanged(take func(*corev1.LimitRange)) func(*corev1.LimitRange) change.Effect {
 	return func(r *corev1.LimitRange) change.Effect {
 		take(r)
-		return change.If(t.daemons.AdmissionChanged(r.Namespace))
+		return t.admissionChanged(r.Namespace)
 	}
 }
 
 func (t *tables) runtimesChanged(take func(*nodev1.RuntimeClass)) func(*nodev1.RuntimeClass) change.Effect {
 	return func(c *nodev1.RuntimeClass) change.Effect {
 		take(c)
-		return change.If(t.daemons.AdmissionChanged(""))
+		return t.admissionChanged("")
 	}
+}
+
+// admissionChanged has pods that are yet to be created admitted again, of one namespace or all.
+func (t *tables) admissionChanged(namespace string) change.Effect {
+	daemons, virtual := t.daemons.AdmissionChanged(namespace), t.buffers.AdmissionChanged(namespace)
+	return change.If(daemons || virtual)
 }
 
 func (k *ClusterState) nodeGone(n *corev1.Node) change.Effect {

@@ -109,7 +109,6 @@ func TestValuesThatDoNotExist(t *testing.T) {
 		"no cluster":                        {"replicas: 2", []string{"settings.clusterName is not set"}},
 		"two letters changed places":        {"settings: {clutserName: c}", []string{"did you mean settings.clusterName?"}},
 		"what the controller refuses":       {"settings: {clusterName: c, ignoreDRARequests: false, disableControllerWarmup: true}", []string{"settings.ignoreDRARequests is false", "settings.disableControllerWarmup is true"}},
-		"features that are not there":       {"settings: {clusterName: c, featureGates: {staticCapacity: true, capacityBuffer: true}}", []string{"settings.featureGates.capacityBuffer is true"}},
 		"Karpenter's image as 0.16 has it":  {"controller: {image: \"public.ecr.aws/karpenter/controller:v0.16.3@sha256:68db\"}\n" + least, []string{`controller.image is the text "public.ecr.aws/karpenter/controller:v0.16.3@sha256:68db"`, "remove it from your values, or set controller.image.repository"}},
 		"a section that is empty":           {"controller: {metrics: }\nserviceMonitor:\n" + least, []string{"at '': missing property 'serviceMonitor'", "at '/controller': missing property 'metrics'"}},
 		"a value that is empty":             {"serviceAccount: {create: }\nreplicas:\n" + least, []string{"at '/serviceAccount': missing property 'create'", "missing property 'replicas'"}},

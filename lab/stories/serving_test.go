@@ -38,7 +38,7 @@ var rarely = map[string]string{
 	"daemok_nodes_emptying":                                            "a pool of several nodes, of which one could empty",
 	"daemok_disruption_blocked_nodes":                                  "a node that is kept",
 	"operator_awsnodetemplate_termination_duration_seconds":            "an AWSNodeTemplate",
-	"operator_capacitybuffer_status_condition_count":                   "nothing: no CapacityBuffer is served",
+	"operator_capacitybuffer_status_condition_count":                   "a CapacityBuffer",
 	"operator_capacitybuffer_status_condition_current_status_seconds":  "the same",
 	"operator_capacitybuffer_status_condition_transition_seconds":      "the same",
 	"operator_capacitybuffer_status_condition_transitions_total":       "the same",

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
@@ -105,6 +106,20 @@ func (f *Follower) poolGone(g translate.Generation, p translate.PoolResource) {
 	if !translate.IsForeign(g.View(p).Template.Spec.NodeClassRef) {
 		f.ended(g.Resource, p.GetDeletionTimestamp())
 	}
+}
+
+// BufferSeen counts what has changed of a CapacityBuffer, as a handler: these are watched where they are resolved.
+func (f *Follower) BufferSeen(before, after *v1beta1.CapacityBuffer) {
+	var old []metav1.Condition
+	if before != nil {
+		old = before.Status.Conditions
+	}
+	f.compare("capacitybuffer", old, after.Status.Conditions)
+}
+
+// BufferGone counts that a CapacityBuffer was deleted.
+func (f *Follower) BufferGone(b *v1beta1.CapacityBuffer) {
+	f.ended("capacitybuffer", b.DeletionTimestamp)
 }
 
 // class is one of any kind.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -37,6 +38,7 @@ type Collector struct {
 	Objects   bool        // series for each node, pod and object too
 	Offerings Offerings   // which instance types and offerings have series
 	Now       func() time.Time
+	Buffers   func() []*v1beta1.CapacityBuffer // which must not be written; nil: there are none
 
 	priced priced
 }
@@ -55,6 +57,7 @@ type world struct {
 	objects   bool // they have series
 	classes   []awsv1.EC2NodeClass
 	templates []awsv1alpha1.AWSNodeTemplate
+	buffers   []*v1beta1.CapacityBuffer
 	loads     map[string]*loads // by node, once they are needed
 }
 
@@ -120,6 +123,9 @@ func (c *Collector) read() (*world, error) {
 		return nil, fmt.Errorf("for a scrape: %w", err)
 	}
 	w.nodes, w.claims, w.pools, w.classes, w.templates = nodes.Items, claims.Items, pools, classes.Items, templates.Items
+	if c.Buffers != nil {
+		w.buffers = c.Buffers()
+	}
 	for i := range w.claims {
 		if id := w.claims[i].Status.ProviderID; id != "" {
 			w.ours[id] = true

@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// eachObject reports the conditions of claims, pools, classes and nodes, and how long those that
+// eachObject reports the conditions of claims, pools, classes, buffers and nodes, and how long those that
 // are being deleted have been.
 func (w *world) eachObject() {
 	claims, nodes := w.newKind("nodeclaim"), w.newKind("node")
@@ -32,6 +32,10 @@ func (w *world) eachObject() {
 	}
 	for i := range w.templates {
 		templates.object(&w.templates[i], w.templates[i].Status.Conditions)
+	}
+	buffers := w.newKind("capacitybuffer")
+	for _, b := range w.buffers {
+		buffers.object(b, b.Status.Conditions)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/admit"
 	"github.com/daemok/daemok/kube/api/crds"
 )
@@ -50,7 +51,8 @@ func (s *Server) admitCreated(kind schema.GroupVersionKind, o client.Object) (cl
 	if s.saysNothing(kind, asked["status"]) {
 		delete(asked, "status") // as users write it; Go has a zero for every field
 	}
-	errs := validation.ValidateObjectMetaAccessor(o, false, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	namespaced := kind.Group == api.GroupAutoscaling // of Daemok's kinds CapacityBuffers alone
+	errs := validation.ValidateObjectMetaAccessor(o, namespaced, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return s.admitted(kind, o, errs, func() (fields, error) { return g.Create(typed(kind, asked)) })
 }
 

@@ -35,15 +35,17 @@ type Cache struct {
 	lag       func(client.Object) time.Duration
 	transform func(any) (any, error)
 
-	mu    sync.Mutex
-	kinds map[schema.GroupVersionKind]*followed
-	loops sync.WaitGroup
+	mu      sync.Mutex
+	kinds   map[schema.GroupVersionKind]*followed
+	follows context.Context //nolint:containedctx // of Follow: kinds that are asked for later are followed as long
+	loops   sync.WaitGroup
 }
 
 type followed struct {
 	cache.Informer // no more of it than AddEventHandler is supported
 
 	mu       sync.Mutex
+	begun    bool
 	objects  map[types.NamespacedName]client.Object
 	handlers []toolscache.ResourceEventHandler
 }
@@ -61,14 +63,34 @@ func (s *Server) NewCache(lag func(client.Object) time.Duration, transform func(
 	return &Cache{server: s, lag: lag, transform: transform, kinds: map[schema.GroupVersionKind]*followed{}}
 }
 
-// GetInformer implements cache.Informers. Handlers must be added before
-// Follow.
+// GetInformer implements cache.Informers. A kind that is asked for after Follow is followed from then on.
 func (c *Cache) GetInformer(_ context.Context, o client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
 	kind, err := c.server.kindOf(o)
 	if err != nil {
 		return nil, err
 	}
-	return c.of(kind), nil
+	f := c.of(kind)
+	c.mu.Lock()
+	ctx := c.follows
+	c.mu.Unlock()
+	if ctx != nil {
+		c.begin(ctx, kind, f)
+	}
+	return f, nil
+}
+
+// begin follows a kind, unless it is followed already.
+func (c *Cache) begin(ctx context.Context, kind schema.GroupVersionKind, f *followed) {
+	f.mu.Lock()
+	begun := f.begun
+	f.begun = true
+	f.mu.Unlock()
+	if begun {
+		return
+	}
+	have, w := c.server.watch(kind)
+	c.replace(f, have, true)
+	c.loops.Go(func() { c.follow(ctx, kind, f, w) })
 }
 
 func (c *Cache) of(kind schema.GroupVersionKind) *followed {
@@ -80,9 +102,15 @@ func (c *Cache) of(kind schema.GroupVersionKind) *followed {
 	return c.kinds[kind]
 }
 
-// AddEventHandler implements cache.Informer.
+// AddEventHandler implements cache.Informer. A handler that is added late sees what is there at once.
 func (f *followed) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
-	f.handlers = append(f.handlers, h)
+	f.mu.Lock()
+	f.handlers = append(slices.Clip(f.handlers), h)
+	have := slices.SortedFunc(maps.Values(f.objects), byKey)
+	f.mu.Unlock()
+	for _, o := range have {
+		h.OnAdd(o, true)
+	}
 	return nil, nil
 }
 
@@ -95,10 +123,11 @@ func (c *Cache) Follow(ctx context.Context, kinds ...client.Object) error {
 		}
 	}
 	for kind, f := range c.kinds {
-		have, w := c.server.watch(kind)
-		c.replace(f, have, true)
-		c.loops.Go(func() { c.follow(ctx, kind, f, w) })
+		c.begin(ctx, kind, f)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.follows = ctx
 	return nil
 }
 
@@ -155,8 +184,9 @@ func (f *followed) take(what change, o client.Object, first bool) {
 	} else {
 		f.objects[key] = o
 	}
+	handlers := f.handlers
 	f.mu.Unlock()
-	for _, h := range f.handlers {
+	for _, h := range handlers {
 		switch {
 		case what == deleted:
 			h.OnDelete(o)
@@ -171,9 +201,11 @@ func (f *followed) take(what change, o client.Object, first bool) {
 func (f *followed) all() []client.Object {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.SortedFunc(maps.Values(f.objects), func(a, b client.Object) int {
-		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
-	})
+	return slices.SortedFunc(maps.Values(f.objects), byKey)
+}
+
+func byKey(a, b client.Object) int {
+	return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 }
 
 // Client returns a client that reads from the cache and writes through a

@@ -16,6 +16,7 @@ import (
 
 	"github.com/daemok/daemok/deploy"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
@@ -31,7 +32,8 @@ var resources = map[string]string{
 	"RuntimeClass": "node.k8s.io/runtimeclasses", "DaemonSet": "apps/daemonsets", "Deployment": "apps/deployments",
 	"ReplicaSet": "apps/replicasets", "StatefulSet": "apps/statefulsets", "Job": "batch/jobs",
 	"NodeClaim": "karpenter.sh/nodeclaims", "NodePool": "karpenter.sh/nodepools",
-	"NodeOverlay":      "karpenter.sh/nodeoverlays",
+	"NodeOverlay":    "karpenter.sh/nodeoverlays",
+	"CapacityBuffer": "autoscaling.x-k8s.io/capacitybuffers", "PodTemplate": "podtemplates", "PriorityClass": "scheduling.k8s.io/priorityclasses",
 	"DisruptionPolicy": "daemok.sh/disruptionpolicies", "EC2NodeClass": "karpenter.k8s.aws/ec2nodeclasses",
 	"Provisioner": "karpenter.sh/provisioners", "AWSNodeTemplate": "karpenter.k8s.aws/awsnodetemplates",
 }
@@ -44,9 +46,7 @@ var elsewhere = map[string]string{
 	"update karpenter.sh/nodepools/finalizers":           "claims whose owner blocks: asked by the API server's admission",
 	"update karpenter.sh/provisioners/finalizers":        "the same",
 	"update karpenter.sh/nodeclaims/finalizers":          "nodes whose owner blocks: asked by the API server's admission",
-	"list apps/deployments":                              "the round that looks for other controllers",
-	"get apps/deployments":                               "events on workloads of pods without place",
-	"get apps/replicasets":                               "the same",
+	"get apps/replicasets":                               "events on workloads of pods without place",
 	"get apps/statefulsets":                              "the same",
 	"get batch/jobs":                                     "the same",
 	"get replicationcontrollers":                         "the same",
@@ -56,7 +56,6 @@ var elsewhere = map[string]string{
 	"create coordination.k8s.io/leases":                  "the elector",
 	"get coordination.k8s.io/leases":                     "the elector",
 	"update coordination.k8s.io/leases":                  "the elector",
-	"list autoscaling.x-k8s.io/capacitybuffers":          "events that they do nothing yet; not served by this server",
 	"get apiextensions.k8s.io/customresourcedefinitions": "the round that compares them with those of the build",
 	"get services":                                       "the address of kube-dns, at the start",
 }
@@ -125,6 +124,11 @@ func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 	reportAWS(t, 31, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{}))
 		w.overlay("paid", "m5.large", price("0.01"))
+		w.podTemplate("web")
+		w.buffer("spare", 0, nil)
+		w.buffer("share", 0, func(s *v1beta1.CapacityBufferSpec) {
+			s.PodTemplateRef, s.ScalableRef = nil, &v1beta1.ScalableRef{Kind: "Deployment", Name: "shop"}
+		})
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" })
 		w.start(setup{
 			fault: u.called, watched: u.watched, build: build{name: "v1"},

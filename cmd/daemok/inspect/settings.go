@@ -91,6 +91,7 @@ func PolicyOf(setting func(string) string) (p decide.Policy, err error) {
 	if err != nil {
 		return p, fmt.Errorf("FEATURE_GATES %w", err)
 	}
-	p.Disruption.SpotToSpot, p.IgnoreReplicas = switches.On(gates.SpotToSpot), !switches.On(gates.Static)
+	p.Disruption.SpotToSpot = switches.On(gates.SpotToSpot)
+	p.IgnoreReplicas, p.IgnoreBuffers = !switches.On(gates.Static), !switches.On(gates.Buffers)
 	return p, nil
 }

@@ -2,6 +2,7 @@ package crds_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,32 @@ func served(d *apiextensionsv1.CustomResourceDefinition) string {
 	return fmt.Sprintf("%s %s names=%s categories=%s status=%v scale=%s columns=%s", d.Spec.Scope, v.Name,
 		strings.Join(d.Spec.Names.ShortNames, ","), strings.Join(d.Spec.Names.Categories, ","),
 		v.Subresources.Status != nil, scale, strings.Join(columns, ","))
+}
+
+// TestVersionsHaveTheSameFields: an API server converts them by changing apiVersion alone.
+func TestVersionsHaveTheSameFields(t *testing.T) {
+	all, err := crds.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := 0
+	for _, d := range all {
+		if d.Spec.Conversion != nil && d.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter {
+			t.Errorf("%s is converted by %s", d.Name, d.Spec.Conversion.Strategy)
+		}
+		for i, v := range d.Spec.Versions {
+			if v.Storage != (i == 0) || !v.Served {
+				t.Errorf("%s %s is stored: %t, and served: %t; want the first to be stored, and all to be served", d.Name, v.Name, v.Storage, v.Served)
+			}
+			if !reflect.DeepEqual(v.Schema, d.Spec.Versions[0].Schema) {
+				t.Errorf("%s %s has other fields than %s", d.Name, v.Name, d.Spec.Versions[0].Name)
+			}
+			others += min(i, 1)
+		}
+	}
+	if others == 0 {
+		t.Error("no definition has two versions")
+	}
 }
 
 // TestEveryFieldIsExplained: kubectl explain has a sentence for every field

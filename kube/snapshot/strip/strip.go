@@ -24,7 +24,8 @@ import (
 // caches stay small: managed fields of everything, the environment, probes, addresses
 // and status details of pods and of the templates of DaemonSets, the image
 // lists of nodes, the parameters of storage, of other workloads all but whom
-// they choose, what their pods ask for, how many they want and how many may fail. It is a transform for informers.
+// they choose, what their pods ask for, how many they want and how many may fail, and of Deployments and PodTemplates all but
+// that they have changed. It is a transform for informers.
 func Strip(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)
@@ -57,6 +58,10 @@ func Strip(object any) (any, error) {
 	case *appsv1.StatefulSet:
 		stripTemplate(o, &o.Spec.Template)
 		o.ObjectMeta, o.Spec.VolumeClaimTemplates, o.Status = named(o.ObjectMeta), nil, appsv1.StatefulSetStatus{}
+	case *appsv1.Deployment:
+		o.ObjectMeta, o.Spec, o.Status = named(o.ObjectMeta), appsv1.DeploymentSpec{}, appsv1.DeploymentStatus{}
+	case *corev1.PodTemplate:
+		o.ObjectMeta, o.Template = named(o.ObjectMeta), corev1.PodTemplateSpec{}
 	case *batchv1.Job:
 		stripJob(o)
 	case *policyv1.PodDisruptionBudget:
@@ -86,7 +91,10 @@ func networkSettings(ds *appsv1.DaemonSet) map[string][]corev1.EnvVar {
 // named keeps of an object which it is, what controls it, and whether it is being deleted, and leaves its pods behind: there are many old
 // ReplicaSets and Jobs, with labels and annotations that none reads.
 func named(m metav1.ObjectMeta) metav1.ObjectMeta {
-	out := metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, DeletionTimestamp: m.DeletionTimestamp}
+	out := metav1.ObjectMeta{
+		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
+		DeletionTimestamp: m.DeletionTimestamp,
+	}
 	if m.DeletionTimestamp != nil {
 		out.Finalizers = m.Finalizers
 	}

@@ -115,13 +115,25 @@ func readable(schema any) {
 	}
 }
 
+// storedFirst puts the version that is stored before others, which have the same fields.
+func storedFirst(crd map[string]any) error {
+	versions, err := walk(crd, "spec", "versions")
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(versions.([]any), func(a, b any) int {
+		return strings.Compare(fmt.Sprint(b.(map[string]any)["storage"]), fmt.Sprint(a.(map[string]any)["storage"]))
+	})
+	return nil
+}
+
 func finish(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
 		return err
 	}
 	for _, path := range files {
-		if err := rewrite(path, func(crd map[string]any) error { readable(crd); return nil }); err != nil {
+		if err := rewrite(path, func(crd map[string]any) error { readable(crd); return storedFirst(crd) }); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -153,7 +165,7 @@ func rewrite(path string, change func(map[string]any) error) error {
 	return os.WriteFile(path, append([]byte("---\n"), out...), 0o644)
 }
 
-// apply changes the schema of one field of the CRD's only version.
+// apply changes the schema of one field of the version of the CRD that is stored.
 func apply(crd map[string]any, e edit) error {
 	schema, err := walk(crd, "spec", "versions", "0", "schema", "openAPIV3Schema")
 	if err != nil {
