@@ -30,6 +30,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -75,11 +76,13 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Autoscaler: p.ClusterAutoscaler, Pools: clusterState, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: clusterState.Touch, View: clusterState.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
 	overlays := &status.Overlays{ClusterState: clusterState, Follow: func(ctx context.Context) error {
-		return clusterState.FollowOverlays(ctx, p.Live, p.Watches)
+		return clusterState.FollowLate(ctx, p.Live, p.Watches, &v1alpha1.NodeOverlay{}, "nodeoverlays.karpenter.sh")
 	}}
 	if !p.NoOverlays {
 		overlays.Start(ctx)
 	}
+	recommended := &recommendations{Parts: p, clusterState: clusterState}
+	recommended.follow(ctx)
 	requests := &launch.Requests{Classes: p.Classes, Catalog: p.Catalog, Overlays: clusterState}
 	launcher := p.launcher(requests, clusterState)
 	applier.Orders = launcher
@@ -155,6 +158,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		}).Round},
 		{What: "report values that are not understood", Do: (&status.Warnings{Reporter: reporter, Source: clusterState}).Round},
 		{What: "report what has no effect", Do: idle.Round},
+		{What: "follow VerticalPodAutoscalers", Do: recommended.round},
 	}...)
 	program.keep(buffers)
 	program.Loops = append(program.Loops, p.pools(health)...)

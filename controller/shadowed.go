@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/internal/pause"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/snapshot/policies"
@@ -54,10 +55,14 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 		return nil, err
 	}
 	if !p.NoOverlays {
-		if err := clusterState.FollowOverlays(ctx, live, watched); err != nil {
+		if err := clusterState.FollowLate(ctx, live, watched, &v1alpha1.NodeOverlay{}, "nodeoverlays.karpenter.sh"); err != nil {
 			p.Log.Warn("NodeOverlays have no effect", "why", err.Error())
 		}
 	}
+	followed := p
+	followed.Live, followed.Watches = live, watched
+	recommended := &recommendations{Parts: followed, clusterState: clusterState}
+	recommended.follow(ctx)
 	for _, o := range with.Given {
 		o.PoolDefaults = p.PoolDefaults
 		clusterState.PoolSeen(o)

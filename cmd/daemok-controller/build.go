@@ -260,7 +260,8 @@ func (o options) policy() (p decide.Policy) {
 
 // poolDefaults are what is so of pools that do not say otherwise.
 func (o options) poolDefaults() translate.PoolDefaults {
-	return translate.PoolDefaults{InstanceCost: o.instanceCost, Room: o.room, Repair: o.repair(), ClusterAutoscaler: mark.ClusterAutoscaler(o.autoscaler)}
+	return translate.PoolDefaults{InstanceCost: o.instanceCost, Room: o.room, Repair: o.repair(),
+		ClusterAutoscaler: mark.ClusterAutoscaler(o.autoscaler)}
 }
 
 // repair is when unhealthy nodes are repaired whose pools do not say.

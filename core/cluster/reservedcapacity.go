@@ -162,8 +162,8 @@ func (c *Catalogue) with(changed func(Offering) bool, change func(*Offering)) *C
 	return out
 }
 
-// WithoutTypes is the catalogue in which the marked instance types, by position, cannot be had. Their prices stay known, for
-// instances that are there.
+// WithoutTypes is the catalogue in which the marked instance types, by position, cannot be had. Their prices stay
+// known, for instances that are there.
 func (c *Catalogue) WithoutTypes(marked []bool) *Catalogue {
 	out := &Catalogue{Revision: c.Revision, Disk: c.Disk, InstanceTypes: slices.Clone(c.InstanceTypes)}
 	for k := range out.InstanceTypes {

@@ -7,7 +7,7 @@ import (
 
 // Hours is what the schedule of a pool says of its nodes now.
 type Hours struct {
-	Nodes *int64    // how many a static pool keeps, and others have at most: nodes beyond that go; nil: it says nothing yet
+	Nodes *int64    // how many a static pool keeps, and others have at most; nil: it says nothing yet
 	Until time.Time // when it next changes; zero: never
 }
 

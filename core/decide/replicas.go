@@ -12,7 +12,8 @@ import (
 	"github.com/daemok/daemok/core/static"
 )
 
-// replicas is what pools need for the number of nodes that they keep, whatever pods wait: static ones, and those with hours.
+// replicas is what pools need for the number of nodes that they keep, whatever pods wait: static ones, and those
+// with hours.
 type replicas struct {
 	launches []plan.Launch
 	short    []plan.Short
@@ -20,17 +21,13 @@ type replicas struct {
 }
 
 func replicasOf(s *cluster.Snapshot, policy Policy) (out replicas) {
-	acts := func(p *cluster.Pool) bool {
-		_, bounded := p.Most()
-		return bounded && !(p.Static() && policy.IgnoreReplicas)
-	}
-	if !slices.ContainsFunc(s.Pools, func(p cluster.Pool) bool { return acts(&p) }) {
+	if !slices.ContainsFunc(s.Pools, func(p cluster.Pool) bool { _, bounded := p.Most(); return bounded }) {
 		return out
 	}
 	if !policy.IgnoreReplicas {
 		out.launches, out.short = static.Missing(s, policy.asking())
 	}
-	out.Surplus = disruption.SurplusOf(s, acts)
+	out.Surplus = disruption.SurplusOf(s, !policy.IgnoreReplicas)
 	return out
 }
 

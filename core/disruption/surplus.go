@@ -17,15 +17,16 @@ type Surplus struct {
 	Kept        []plan.Kept       // nodes that are too many and stay
 }
 
-// SurplusOf returns what goes from pools that have more nodes than they may keep, whatever their budgets say: it is what
-// their user asks for. Pools that act reports false for keep all. Launches go first, then nodes in the order of bySacrifice. An instance that was launched
-// and is no node yet is waited for, so that it goes before nodes with pods.
-func SurplusOf(s *cluster.Snapshot, act func(*cluster.Pool) bool) Surplus {
+// SurplusOf returns what goes from pools that have more nodes than they may keep, whatever their budgets say: it is
+// what their user asks for. Static pools keep all unless static is true. Launches go first, then nodes in the order
+// of bySacrifice. An instance that was launched and is no node yet is waited for, so that it goes before nodes with
+// pods.
+func SurplusOf(s *cluster.Snapshot, static bool) Surplus {
 	var out Surplus
 	for i := range s.Pools {
 		p := &s.Pools[i]
 		most, bounded := p.Most()
-		if !bounded || !act(p) || p.NotReady == cluster.PoolDeleting {
+		if !bounded || p.Static() && !static || p.NotReady == cluster.PoolDeleting {
 			continue
 		}
 		if many := s.Running(p.ID) - most; many > 0 {

@@ -16,23 +16,27 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/pools"
 )
 
-// FollowOverlays has the cluster state take in NodeOverlays, once they can be listed: a watch of what is not
+// FollowLate has the cluster state take in objects of a type once they can be listed: a watch of what is not
 // served, or may not be read, would keep all others waiting. Until then there are none. It is called until it
-// returns no error.
-func (k *ClusterState) FollowOverlays(ctx context.Context, live client.Reader, informers cache.Informers) error {
-	err := live.List(ctx, &v1alpha1.NodeOverlayList{}, client.Limit(1))
+// returns no error. name is that of the type's CustomResourceDefinition.
+func (k *ClusterState) FollowLate(ctx context.Context, live client.Reader, informers cache.Informers,
+	of client.Object, name string) error {
+	r := k.rowOf(of)
+	err := live.List(ctx, r.newList(), client.Limit(1))
 	switch {
 	case isNotServed(err):
-		return fmt.Errorf("NodeOverlays are not served, so they have no effect: install the CustomResourceDefinition "+
-			"nodeoverlays.karpenter.sh: %w", err)
+		return fmt.Errorf("%w: %s are not served, so they have no effect: install the CustomResourceDefinition: %w",
+			ErrNotServed, name, err)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("NodeOverlays may not be listed, so they have no effect: "+
-			"grant the verbs get, list and watch on nodeoverlays.karpenter.sh: %w", err)
+		return fmt.Errorf("%s may not be listed, so they have no effect: grant the verbs list and watch: %w", name, err)
 	case err != nil:
-		return fmt.Errorf("list NodeOverlays, which have no effect until this works: %w", err)
+		return fmt.Errorf("list %s, which have no effect until this works: %w", name, err)
 	}
-	return k.follow(ctx, informers, k.rowOf(&v1alpha1.NodeOverlay{}))
+	return k.follow(ctx, informers, r)
 }
+
+// ErrNotServed is that the API server does not know a type.
+var ErrNotServed = errors.New("not installed")
 
 // isNotServed reports whether the API server, or the client, does not know a type.
 func isNotServed(err error) bool {

@@ -14,6 +14,7 @@ import (
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
 	"github.com/daemok/daemok/kube/snapshot/admission"
 	"github.com/daemok/daemok/kube/snapshot/buffers"
 	"github.com/daemok/daemok/kube/snapshot/catchup"
@@ -102,6 +103,8 @@ func (k *ClusterState) objects() []row {
 		rowOf[policyv1.PodDisruptionBudgetList](k, ifChanged(t.pdbs.Seen), always(t.pdbs.Gone)),
 		rowOf[appsv1.DaemonSetList](k, always(t.daemons.Seen), always(t.daemons.Gone)),
 		{object: &corev1.Pod{}, newList: newList[corev1.PodList], seen: k.podSeen, gone: k.podGone, watched: catchup.Pods},
+		rowOf[vpav1.VerticalPodAutoscalerList](k, t.recommended(t.workloads.RecommendationSeen),
+			t.recommended(t.workloads.RecommendationGone)).maybe(),
 		rowOf[v1alpha1.NodeOverlayList](k, ifChanged(t.pools.OverlaySeen), ifChanged(t.pools.OverlayGone)).maybe(),
 		rowOf[corev1.ConfigMapList](k, ifChanged(t.freeze.Seen), ifChanged(t.freeze.Gone)),
 	}
@@ -158,6 +161,20 @@ func owned[P client.Object](t *tables) func(P) change.Effect {
 
 func ownerGone[P client.Object](t *tables) func(P) change.Effect {
 	return func(o P) change.Effect { return t.ownerChanged(t.workloads.Gone(o)) }
+}
+
+type recommendation = vpav1.VerticalPodAutoscaler
+
+// recommended has the pods of workloads looked at again for which VerticalPodAutoscalers recommend something else.
+func (t *tables) recommended(take func(*recommendation) []owner.Change) func(*recommendation) change.Effect {
+	return func(v *recommendation) (effect change.Effect) {
+		for _, c := range take(v) {
+			if one := t.ownerChanged(c); one != change.None {
+				effect = one
+			}
+		}
+		return effect
+	}
 }
 
 func (t *tables) ownerChanged(c owner.Change) change.Effect {

@@ -175,11 +175,13 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	}, nil
 }
 
-// parted divides the taints of a template into those that pods must tolerate and those that nodes lose while they start.
+// parted divides the taints of a template into those that pods must tolerate and those that nodes lose while they
+// start.
 func parted(taints, startup []corev1.Taint, autoscaler mark.ClusterAutoscaler) (lasting, starting []constraint.Taint) {
 	lasting, starting = make([]constraint.Taint, 0, len(taints)), Taints(startup)
 	for _, t := range taints {
-		if one := (constraint.Taint{Key: t.Key, Value: t.Value, Effect: constraint.Effect(t.Effect)}); autoscaler.Starts(t) {
+		one := constraint.Taint{Key: t.Key, Value: t.Value, Effect: constraint.Effect(t.Effect)}
+		if autoscaler.Starts(t) {
 			starting = append(starting, one)
 		} else {
 			lasting = append(lasting, one)

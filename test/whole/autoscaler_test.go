@@ -14,23 +14,34 @@ import (
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
-// What users wrote for Cluster Autoscaler decides whether a node that is too large may go, where the option says that it counts.
+// What users wrote for Cluster Autoscaler decides whether a node that is too large may go, where the option says
+// that it counts.
 func TestAnnotationsOfClusterAutoscalerDecideWhetherANodeGoes(t *testing.T) {
 	evict := func(value string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationSafeToEvict: value} }
+	}
+	replica := func(value string) func(*world) {
+		return func(w *world) { w.deploy("web", 1, evict(value)) }
+	}
+	lone := func(value string) func(*world) {
+		return func(w *world) { w.lone("web", evict(value)) }
+	}
+	onKeptNode := func(w *world) {
+		w.deploy("web", 1, plain)
+		w.disableScaleDown()
 	}
 	tests := map[string]struct {
 		counts mark.ClusterAutoscaler
 		small  func(*world)
 		stays  bool
 	}{
-		"a pod that is not safe to evict keeps its node":       {true, func(w *world) { w.deploy("web", 1, evict("false")) }, true},
-		"without the option it does not":                       {false, func(w *world) { w.deploy("web", 1, evict("false")) }, false},
-		"a pod of no controller that is safe to evict may go":  {true, func(w *world) { w.lone("web", evict("true")) }, false},
-		"without the option it keeps its node":                 {false, func(w *world) { w.lone("web", evict("true")) }, true},
-		"one that any other word is written on keeps its node": {true, func(w *world) { w.lone("web", evict("yes")) }, true},
-		"a node whose scale-down is disabled stays":            {true, func(w *world) { w.deploy("web", 1, plain); w.disableScaleDown() }, true},
-		"without the option it goes":                           {false, func(w *world) { w.deploy("web", 1, plain); w.disableScaleDown() }, false},
+		"a pod that is not safe to evict keeps its node":       {true, replica("false"), true},
+		"without the option it does not":                       {false, replica("false"), false},
+		"a pod of no controller that is safe to evict may go":  {true, lone("true"), false},
+		"without the option it keeps its node":                 {false, lone("true"), true},
+		"one that any other word is written on keeps its node": {true, lone("yes"), true},
+		"a node whose scale-down is disabled stays":            {true, onKeptNode, true},
+		"without the option it goes":                           {false, onKeptNode, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +93,9 @@ func TestStartupTaintsOfClusterAutoscalerGo(t *testing.T) {
 				t.Fatalf("want one node that has not started; %s", w.state())
 			}
 			w.untaint(agent.Key)
-			w.until(time.Minute, "the pod on the node", func() bool { return w.run(1) && condition.IsTrue(starts(), karpv1.ClaimInitialized) })
+			w.until(time.Minute, "the pod on the node", func() bool {
+				return w.run(1) && condition.IsTrue(starts(), karpv1.ClaimInitialized)
+			})
 		})
 	})
 	t.Run("the option is off", func(t *testing.T) {

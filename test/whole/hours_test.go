@@ -48,8 +48,9 @@ func TestAPoolOutsideItsHoursWaitsForPodDisruptionBudgets(t *testing.T) {
 		w.pool("default", hours(closedFromOneToTwo))
 		w.start(setup{})
 		w.deploy("web", 1, plain)
-		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
-			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+		budget.Spec.MinAvailable = new(intstr.FromInt32(1))
+		budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 		w.create(budget)
 		w.until(10*time.Minute, "a pod on a node", func() bool { return w.run(1) })
 		time.Sleep(75 * time.Minute)
@@ -88,7 +89,7 @@ func TestHoursThatCannotBeReadKeepWhatThereIs(t *testing.T) {
 		w.scale("more", 9)
 		time.Sleep(2 * time.Hour)
 		if running, _ := w.podsRunning(); running < 1 || len(w.nodes()) != 1 {
-			t.Errorf("a pool whose hours cannot be read has %d nodes, want the one that it had; %s", len(w.nodes()), w.state())
+			t.Errorf("a pool whose hours cannot be read has %d nodes, want the one it had; %s", len(w.nodes()), w.state())
 		}
 		if !w.story.reports("daemok.sh/hours") {
 			t.Errorf("nothing says that the hours cannot be read; %s", w.state())

@@ -32,8 +32,9 @@ var resources = map[string]string{
 	"RuntimeClass": "node.k8s.io/runtimeclasses", "DaemonSet": "apps/daemonsets", "Deployment": "apps/deployments",
 	"ReplicaSet": "apps/replicasets", "StatefulSet": "apps/statefulsets", "Job": "batch/jobs",
 	"NodeClaim": "karpenter.sh/nodeclaims", "NodePool": "karpenter.sh/nodepools",
-	"NodeOverlay":    "karpenter.sh/nodeoverlays",
-	"CapacityBuffer": "autoscaling.x-k8s.io/capacitybuffers", "PodTemplate": "podtemplates", "PriorityClass": "scheduling.k8s.io/priorityclasses",
+	"NodeOverlay":           "karpenter.sh/nodeoverlays",
+	"VerticalPodAutoscaler": "autoscaling.k8s.io/verticalpodautoscalers",
+	"CapacityBuffer":        "autoscaling.x-k8s.io/capacitybuffers", "PodTemplate": "podtemplates", "PriorityClass": "scheduling.k8s.io/priorityclasses",
 	"DisruptionPolicy": "daemok.sh/disruptionpolicies", "EC2NodeClass": "karpenter.k8s.aws/ec2nodeclasses",
 	"Provisioner": "karpenter.sh/provisioners", "AWSNodeTemplate": "karpenter.k8s.aws/awsnodetemplates",
 }

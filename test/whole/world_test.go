@@ -35,6 +35,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	overlays "github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
+	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
 	"github.com/daemok/daemok/kube/translate"
 	emulated "github.com/daemok/daemok/test/emulator/world"
 	"github.com/daemok/daemok/test/fakecloud"
@@ -117,7 +118,7 @@ func report(t *testing.T, o fakecloud.Options, story func(t *testing.T, w *world
 func newWorld(t testing.TB, o fakecloud.Options) *world {
 	t.Helper()
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, overlays.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, v1beta1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, overlays.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, v1beta1.AddToScheme, vpav1.AddToScheme} {
 		if err := add(s); err != nil {
 			t.Fatal(err)
 		}

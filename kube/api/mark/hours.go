@@ -22,11 +22,12 @@ type hours struct {
 	} `json:"changes"`
 }
 
-// changesMost bounds how often a schedule may change, so that finding the last change stays cheap: no more than every five minutes.
+// changesMost bounds how often a schedule may change, so that finding the last change stays cheap: no more than
+// every five minutes.
 const changesMost = 5 * time.Minute
 
-// Hours is what the pool's schedule says of its nodes now: what its last change before says. Of changes at the same moment
-// the later in the list counts. Before the first it says nothing.
+// Hours is what the pool's schedule says of its nodes now: what its last change before says. Of changes at the same
+// moment the later in the list counts. Before the first it says nothing.
 //
 // Cost: linear in the changes of a day, or where there are fewer in those of the week, month or year before.
 func Hours(annotations map[string]string, now time.Time) (cluster.Hours, error) {
@@ -41,7 +42,7 @@ func Hours(annotations map[string]string, now time.Time) (cluster.Hours, error) 
 	return out, nil
 }
 
-const hoursExample = `{timeZone: Europe/Berlin, changes: [{at: "0 7 * * Mon-Fri", nodes: 5}, {at: "0 19 * * *", nodes: 0}]}`
+const hoursExample = `{timeZone: Europe/Berlin, changes: [{at: "0 7 * * *", nodes: 5}, {at: "0 19 * * *", nodes: 0}]}`
 
 func readHours(text string, now time.Time) (out cluster.Hours, err error) {
 	var h hours
@@ -65,7 +66,7 @@ func readHours(text string, now time.Time) (out cluster.Hours, err error) {
 		schedule, err := cron.ParseStandard(c.At)
 		switch {
 		case err != nil:
-			return out, fmt.Errorf("changes[%d].at: %q is no cron expression such as \"0 7 * * Mon-Fri\": %w", i, c.At, err)
+			return out, fmt.Errorf("changes[%d].at: %q is no cron expression such as %q: %w", i, c.At, "0 7 * * Mon-Fri", err)
 		case c.Nodes == nil || *c.Nodes < 0:
 			return out, fmt.Errorf("changes[%d].nodes: want how many nodes the pool has from then on, 0 or more", i)
 		}

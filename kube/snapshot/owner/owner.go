@@ -43,8 +43,8 @@ type Workload struct {
 	Selector *metav1.LabelSelector
 	Asks     quantity.Resources // by its template
 
-	// Recommended is what VerticalPodAutoscalers have its new pods request, where that is more than Asks for a resource;
-	// zero: nothing.
+	// Recommended is what VerticalPodAutoscalers have its new pods request, where that is more than Asks for a
+	// resource; zero: nothing.
 	Recommended quantity.Resources
 
 	podspec.Workload

@@ -26,8 +26,10 @@ type recommendations struct {
 }
 
 func newRecommendations() recommendations {
-	return recommendations{by: map[types.NamespacedName]recommended{}, targets: map[target]map[types.NamespacedName]struct{}{},
-		template: map[owner.ID]template{}, owned: map[target]map[owner.ID]struct{}{}}
+	return recommendations{
+		by: map[types.NamespacedName]recommended{}, targets: map[target]map[types.NamespacedName]struct{}{},
+		template: map[owner.ID]template{}, owned: map[target]map[owner.ID]struct{}{},
+	}
 }
 
 // recommended is one VerticalPodAutoscaler.
@@ -36,8 +38,8 @@ type recommended struct {
 	is     podspec.Recommendation
 }
 
-// target is a workload that a VerticalPodAutoscaler is about: the pods' own controller, or the one above it. Versions of
-// a group are one.
+// target is a workload that a VerticalPodAutoscaler is about: the pods' own controller, or the one above it.
+// Versions of a group are one.
 type target struct{ namespace, group, kind, name string }
 
 func targetOf(namespace, apiVersion, kind, name string) target {

@@ -28,8 +28,10 @@ func recommends(name, cpu string, change ...func(*vpav1.Target)) *vpav1.Vertical
 func ofDeployment(name string, replicas int32) *appsv1.ReplicaSet {
 	r := replicaSet(replicas, "web")
 	r.Name = name
-	r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Controller: new(true)}}
-	r.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}}}
+	above := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Controller: new(true)}
+	r.OwnerReferences = []metav1.OwnerReference{above}
+	asks := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+	r.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: asks}}}
 	return r
 }
 
@@ -44,7 +46,7 @@ func TestARecommendationIsForThePodsOfItsTarget(t *testing.T) {
 	table.Seen(ofDeployment("web-1", 1))
 	changes := table.RecommendationSeen(recommends("web", "3"))
 	if len(changes) != 1 || changes[0].ID != id("web-1") || !changes[0].AsksOtherwise() || cpu(table, "web-1") != "3" {
-		t.Errorf("of a ReplicaSet seen before, the changes are %+v, and its pods get %s of cpu, want 3", changes, cpu(table, "web-1"))
+		t.Errorf("of a ReplicaSet seen before, the changes are %+v, and pods get %s of cpu, want 3", changes, cpu(table, "web-1"))
 	}
 	if c := table.Seen(ofDeployment("web-2", 1)); c.Now.Recommended.CPU.String() != "3" {
 		t.Errorf("of a ReplicaSet seen later, pods get %s of cpu, want 3", c.Now.Recommended.CPU)
@@ -65,8 +67,8 @@ func TestARecommendationIsForThePodsOfItsTarget(t *testing.T) {
 	}
 }
 
-// A recommendation may be for the controller of the pods itself. One for a workload of another kind, group or name is for
-// none of them.
+// A recommendation may be for the controller of the pods itself. One for a workload of another kind, group or name
+// is for none of them.
 func TestARecommendationIsForNoOthers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*vpav1.Target)

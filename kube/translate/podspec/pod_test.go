@@ -176,10 +176,11 @@ func TestSafeToEvict(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{api.AnnotationSafeToEvict: tt.value}}}
-			p := Pod(pod, time.Now(), tt.counts)
-			if p.DoNotDisrupt != tt.protects || p.NotSafeToEvict != tt.protects || DoNotDisrupt(pod, time.Now(), tt.counts) != tt.protects {
-				t.Errorf("protected: %v, %v and %v, want %v", p.DoNotDisrupt, p.NotSafeToEvict, DoNotDisrupt(pod, time.Now(), tt.counts), tt.protects)
+			pod := &corev1.Pod{}
+			pod.Annotations = map[string]string{api.AnnotationSafeToEvict: tt.value}
+			p, holds := Pod(pod, time.Now(), tt.counts), DoNotDisrupt(pod, time.Now(), tt.counts)
+			if p.DoNotDisrupt != tt.protects || p.NotSafeToEvict != tt.protects || holds != tt.protects {
+				t.Errorf("protected: %v, %v and %v, want %v", p.DoNotDisrupt, p.NotSafeToEvict, holds, tt.protects)
 			}
 			if got := StandingOf(pod, tt.counts).MayEnd; got != tt.mayEnd {
 				t.Errorf("it may end: %v, want %v", got, tt.mayEnd)

@@ -17,7 +17,10 @@ type Recommendation map[string]corev1.ResourceList
 // RecommendationOf reads what a VerticalPodAutoscaler sets at admission: what it recommends now, within the bounds of
 // its policies and with the boost for the start. It is nil in mode Off, and before there is a recommendation.
 func RecommendationOf(v *vpav1.VerticalPodAutoscaler) Recommendation {
-	if v.Spec.TargetRef == nil || v.Status.Recommendation == nil || v.Spec.UpdatePolicy != nil && v.Spec.UpdatePolicy.UpdateMode == vpav1.ModeOff {
+	if v.Spec.TargetRef == nil || v.Status.Recommendation == nil {
+		return nil
+	}
+	if v.Spec.UpdatePolicy != nil && v.Spec.UpdatePolicy.UpdateMode == vpav1.ModeOff {
 		return nil
 	}
 	var out Recommendation
@@ -84,7 +87,8 @@ var one = resource.MustParse("1")
 func boosted(cpu resource.Quantity, by *vpav1.Boost) resource.Quantity {
 	switch {
 	case by.Type == vpav1.BoostFactor && by.Factor != nil && by.Factor.Cmp(one) > 0:
-		return *resource.NewMilliQuantity(int64(math.Ceil(float64(cpu.MilliValue())*by.Factor.AsApproximateFloat64())), cpu.Format)
+		times := float64(cpu.MilliValue()) * by.Factor.AsApproximateFloat64()
+		return *resource.NewMilliQuantity(int64(math.Ceil(times)), cpu.Format)
 	case by.Type == vpav1.BoostQuantity && by.Quantity != nil && by.Quantity.Sign() > 0:
 		cpu = cpu.DeepCopy()
 		cpu.Add(*by.Quantity)
