@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// kubectl scales a static NodePool: its nodes come and go whatever pods there are, up to its limit, and pods run on them.
+// kubectl scales a static NodePool: its nodes come and go whatever pods there are, up to its limit, and pods run on them. Its hours come first.
 func TestStaticPoolsAreScaledByKubectl(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
@@ -28,6 +28,15 @@ func TestStaticPoolsAreScaledByKubectl(t *testing.T) {
 			return p.GetName() == s.namespace && nodes == 1
 		})
 	})
+	hours := func(nodes string) {
+		mustKubectl(t, s.dir, "annotate", "--overwrite", "nodepool", s.namespace, `daemok.sh/hours={changes: [{at: "0 0 * * *", nodes: `+nodes+`}]}`)
+	}
+	hours("0")
+	s.await("no node outside the hours of the NodePool", "v1/Node", ofPool(s.namespace, 0))
+	hours("2")
+	s.await("two nodes as its hours say", "v1/Node", ofPool(s.namespace, 2))
+	s.await("the pod to run again", "v1/Pod", running(1))
+	mustKubectl(t, s.dir, "annotate", "nodepool", s.namespace, "daemok.sh/hours-")
 	scale("0")
 	s.await("no claim", claims, ofPool(s.namespace, 0))
 	s.await("no node", "v1/Node", ofPool(s.namespace, 0))
