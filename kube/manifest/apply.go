@@ -34,6 +34,7 @@ type World struct {
 	Now        time.Time
 	Saved      *cluster.Snapshot                            // what the cluster state recalls; nil for a live cluster
 	Priorities func() ([]schedulingv1.PriorityClass, error) // of the cluster; nil where it cannot be asked
+	Reader     client.Reader                                // of the cluster; nil for a saved snapshot
 	Class      func(client.Object) error                    // takes in a class, a Provisioner too; nil where AWS cannot be asked for its instance types
 }
 
@@ -54,6 +55,9 @@ func Apply(objects []Object, w World) (Outcome, error) {
 				return Outcome{}, fmt.Errorf("%s: %w", o.At(), err)
 			}
 		}
+	}
+	if err := a.buffers(objects); err != nil {
+		return Outcome{}, err
 	}
 	for i := range a.plans {
 		if err := a.plans[i].carryOut(a); err != nil {

@@ -64,7 +64,7 @@ type deletion struct {
 func cloned(s *cluster.Snapshot) *cluster.Snapshot {
 	out := *s
 	out.Waiting, out.Expected, out.PDBs = slices.Clone(s.Waiting), slices.Clone(s.Expected), slices.Clone(s.PDBs)
-	out.Pools, out.Daemons = slices.Clone(s.Pools), slices.Clone(s.Daemons)
+	out.Pools, out.Daemons, out.Buffers = slices.Clone(s.Pools), slices.Clone(s.Daemons), slices.Clone(s.Buffers)
 	out.Nodes, out.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
@@ -77,6 +77,9 @@ func cloned(s *cluster.Snapshot) *cluster.Snapshot {
 }
 
 func (d *deletion) object(o Object) error {
+	if b, is := bufferOf(o.Object); is {
+		return d.buffer(o, b.Namespace, b.Name)
+	}
 	switch x := o.Object.(type) {
 	case *karpv1.NodePool:
 		return d.pool(o, cluster.PoolID{Kind: translate.KindNodePool, Name: x.Name})
@@ -128,6 +131,18 @@ func (d *deletion) object(o Object) error {
 	} else {
 		d.stays[kind]++
 	}
+	return nil
+}
+
+// buffer takes away a CapacityBuffer.
+func (d *deletion) buffer(o Object, namespace, name string) error {
+	before := len(d.s.Buffers)
+	d.s.Buffers = slices.DeleteFunc(d.s.Buffers,
+		func(b cluster.Buffer) bool { return b.Namespace == namespace && b.Name == name })
+	if len(d.s.Buffers) == before {
+		return errors.New("there is no such CapacityBuffer to delete")
+	}
+	d.change(o, "deleted: no capacity is kept for its pods")
 	return nil
 }
 
@@ -191,6 +206,7 @@ func (d *deletion) namespace(o Object) error {
 	before := len(d.s.Daemons) + len(d.s.PDBs)
 	d.s.Daemons = slices.DeleteFunc(d.s.Daemons, func(of cluster.Daemon) bool { return of.Namespace == x.Name })
 	d.s.PDBs = slices.DeleteFunc(d.s.PDBs, func(b cluster.PodDisruptionBudget) bool { return b.Namespace == x.Name })
+	d.s.Buffers = slices.DeleteFunc(d.s.Buffers, func(b cluster.Buffer) bool { return b.Namespace == x.Name })
 	if gone == 0 && before == len(d.s.Daemons)+len(d.s.PDBs) &&
 		!slices.ContainsFunc(d.objects, func(o Object) bool { return o.GetNamespace() == x.Name }) {
 		return errors.New("there is nothing in it that a plan depends on: check its name")

@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
+	bufferv1alpha1 "github.com/daemok/daemok/kube/api/autoscaling/v1alpha1"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
@@ -35,7 +37,8 @@ const (
 // understood lists the kinds that change a plan, for errors.
 func understood() string {
 	return "a plan depends on Pod, Deployment, ReplicaSet, StatefulSet, Job, DaemonSet, NodePool, EC2NodeClass, Provisioner, AWSNodeTemplate, Namespace, Service, " +
-		"PersistentVolumeClaim, PersistentVolume, StorageClass, PriorityClass, LimitRange, RuntimeClass, PodDisruptionBudget, DisruptionPolicy " +
+		"PersistentVolumeClaim, PersistentVolume, StorageClass, PriorityClass, LimitRange, RuntimeClass, PodDisruptionBudget, DisruptionPolicy, " +
+		"CapacityBuffer, PodTemplate " +
 		"and ConfigMap " + api.ConfigMapFreeze
 }
 
@@ -44,7 +47,8 @@ func understood() string {
 func scopeOf(o client.Object) (scope, error) {
 	switch o.(type) {
 	case *corev1.Pod, *appsv1.Deployment, *appsv1.ReplicaSet, *appsv1.StatefulSet, *batchv1.Job, *appsv1.DaemonSet,
-		*corev1.Service, *corev1.PersistentVolumeClaim, *corev1.LimitRange, *policyv1.PodDisruptionBudget:
+		*corev1.Service, *corev1.PersistentVolumeClaim, *corev1.LimitRange, *policyv1.PodDisruptionBudget,
+		*corev1.PodTemplate, *v1beta1.CapacityBuffer, *bufferv1alpha1.CapacityBuffer:
 		return namespaced, nil
 	case *karpv1.NodePool, *awsv1.EC2NodeClass, *v1alpha5.Provisioner, *awsv1alpha1.AWSNodeTemplate, *corev1.Namespace, *corev1.PersistentVolume, *storagev1.StorageClass,
 		*schedulingv1.PriorityClass, *nodev1.RuntimeClass, *v1alpha1.DisruptionPolicy:

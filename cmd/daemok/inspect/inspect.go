@@ -34,6 +34,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
+	bufferv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -151,7 +152,7 @@ func ReadFrom(ctx context.Context, at *Target, store client.Client, provider *aw
 	}
 	now = func() time.Time { return s.Now } // so that manifests alone make a difference
 	return Situation{Snapshot: s, Failing: failing, Unread: unread.list(), classes: classes, World: manifest.World{
-		ClusterState: clusterState, Now: s.Now, Older: provisioner.Pool,
+		ClusterState: clusterState, Now: s.Now, Older: provisioner.Pool, Reader: store,
 		Class: func(o client.Object) error { return classes.Add(ctx, o) },
 		Priorities: func() ([]schedulingv1.PriorityClass, error) {
 			var all []schedulingv1.PriorityClass
@@ -279,7 +280,8 @@ func Connect(at *Target) (client.Client, error) {
 // Scheme are those that a cluster is asked for.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, daemokv1alpha1.AddToScheme, apiextensionsv1.AddToScheme, metricsv1beta1.AddToScheme, vpav1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, daemokv1alpha1.AddToScheme, apiextensionsv1.AddToScheme, metricsv1beta1.AddToScheme, vpav1.AddToScheme,
+		bufferv1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register kinds: %w", err)
 		}
