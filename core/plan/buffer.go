@@ -39,6 +39,11 @@ func (b *Buffer) String() string {
 	}
 }
 
+// Lacks says how much of the capacity cannot be had: "lacks capacity for 2 of 3 virtual pods".
+func (b *Buffer) Lacks() string {
+	return fmt.Sprintf("lacks capacity for %d of %s", b.Missing, counted(int(b.Want), "virtual pod"))
+}
+
 // Fits counts the pods that have room on nodes that are there.
 func (b *Buffer) Fits() int64 {
 	n := int64(0)
@@ -131,5 +136,5 @@ func (l *Launch) KeepForBuffers() {
 	l.Reason = WaitText(len(l.Pods)) + ", and capacity is kept for " + BufferText(l.Buffers)
 }
 
-// forBuffers reports whether the launch is for virtual pods alone.
-func (l *Launch) forBuffers() bool { return len(l.Buffers) > 0 && len(l.Pods) == 0 }
+// ForBuffers reports whether the launch is for virtual pods alone.
+func (l *Launch) ForBuffers() bool { return len(l.Buffers) > 0 && len(l.Pods) == 0 }

@@ -32,11 +32,11 @@ func (p Plan) LaunchCost() quantity.MicroUSDPerHour {
 	return sum
 }
 
-// forPods is LaunchCost without what is launched for no pod that exists: static pools and buffers.
-func (p *Plan) forPods() quantity.MicroUSDPerHour {
+// ForPods is LaunchCost without what is launched for no pod that exists: static pools and buffers.
+func (p *Plan) ForPods() quantity.MicroUSDPerHour {
 	sum := p.LaunchCost()
 	for i := range p.Launches {
-		if p.Launches[i].Static || p.Launches[i].forBuffers() {
+		if p.Launches[i].Static || p.Launches[i].ForBuffers() {
 			sum -= p.Launches[i].Choice.Cost()
 		}
 	}
@@ -61,7 +61,7 @@ func (p Plan) Gap() (gap float64, ok bool) {
 	if p.Bound <= 0 {
 		return 0, false
 	}
-	return float64(p.forPods())/float64(p.Bound) - 1, true
+	return float64(p.ForPods())/float64(p.Bound) - 1, true
 }
 
 // Account says in words what the launches cost, how far from the least possible that is, what
@@ -78,7 +78,7 @@ func (p *Plan) Promise() quantity.MicroUSDPerHour {
 	if p.Likely == nil {
 		return p.LaunchCost() + p.SpotMore
 	}
-	return p.Likely.Cost + p.LaunchCost() - p.forPods() + p.SpotMore
+	return p.Likely.Cost + p.LaunchCost() - p.ForPods() + p.SpotMore
 }
 
 func (p *Plan) spotMore() string {
@@ -93,9 +93,9 @@ func (p *Plan) bounded() string {
 	if !ok {
 		return ""
 	}
-	out := fmt.Sprintf("new instances cost %s, the least possible\n", p.forPods())
+	out := fmt.Sprintf("new instances cost %s, the least possible\n", p.ForPods())
 	if share := fmt.Sprintf("%.1f", 100*max(0, gap)); share != "0.0" {
-		out = fmt.Sprintf("new instances cost %s, at most %s %% above the least possible (%s)\n", p.forPods(),
+		out = fmt.Sprintf("new instances cost %s, at most %s %% above the least possible (%s)\n", p.ForPods(),
 			share, p.Bound)
 	}
 	if len(p.Margins) == 0 {

@@ -32,7 +32,7 @@ func (p Plan) deeds() []string {
 	var out []string
 	for i := range p.Launches {
 		l := &p.Launches[i]
-		out = append(out, fmt.Sprintf("launch of %s: %s for %s", l.Pool, l.Choice, l.whose()))
+		out = append(out, fmt.Sprintf("launch of %s: %s for %s", l.Pool, l.Choice, l.Whose()))
 	}
 	for _, x := range p.Placements {
 		if x.On != OnLaunch {

@@ -77,7 +77,7 @@ func (l *Launch) write(b *strings.Builder) {
 			fmt.Fprintf(b, "  with room for %s\n", Names(l.Pods))
 		}
 	} else {
-		fmt.Fprintf(b, "  for %s: %s\n", l.whose(), l.Requests)
+		fmt.Fprintf(b, "  for %s: %s\n", l.Whose(), l.Requests)
 	}
 	for _, r := range l.Requirements {
 		fmt.Fprintf(b, "  require %s\n", constraint.Requirements{r})
@@ -93,8 +93,8 @@ func (l *Launch) write(b *strings.Builder) {
 	}
 }
 
-// whose names the pods that the launch is for.
-func (l *Launch) whose() string {
+// Whose names the pods that the launch is for, and the buffers of virtual ones.
+func (l *Launch) Whose() string {
 	switch {
 	case len(l.Buffers) == 0:
 		return Names(l.Pods)

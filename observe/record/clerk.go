@@ -71,7 +71,7 @@ func (c *Clerk) Launched(list []apply.Launched) {
 	for _, l := range list {
 		pool := ofPool(l.Launch.Pool)
 		if l.Err != nil {
-			c.happened(pool, "", "could not create a NodeClaim for "+plan.Names(l.Launch.Pods), l.Err.Error())
+			c.happened(pool, "", "could not create a NodeClaim for "+l.Launch.Whose(), l.Err.Error())
 			continue
 		}
 		c.claims[l.Launch.Name] = l.Claim.Name
@@ -83,7 +83,7 @@ func (c *Clerk) Launched(list []apply.Launched) {
 
 // grounds says which pods an instance is for and what it was chosen from.
 func grounds(l *plan.Launch) []string {
-	out := []string{"for " + plan.Names(l.Pods) + ": " + l.Requests.String()}
+	out := []string{"for " + l.Whose() + ": " + l.Requests.String()}
 	for _, r := range l.RunnersUp {
 		out = append(out, fmt.Sprintf("not %s: %s", r, r.WhyNot))
 	}

@@ -30,6 +30,7 @@ func (m *minutes) write() {
 	m.launches()
 	m.unplacedPods()
 	m.pools()
+	m.buffers()
 }
 
 // hold writes down what is decided about an object.

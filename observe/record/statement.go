@@ -20,9 +20,10 @@ const (
 	Pool        Kind = "nodepool"
 	Provisioner Kind = "provisioner" // a pool of the older API generation
 	Claim       Kind = "nodeclaim"
+	Buffer      Kind = "capacitybuffer" // no one asks about it alone
 )
 
-// Object is what a statement is about. The name of a pod begins with its
+// Object is what a statement is about. The name of a pod or buffer begins with its
 // namespace: "default/web-1".
 type Object struct {
 	Kind Kind   `json:"kind"`
@@ -72,6 +73,7 @@ const (
 	TopicBudgets Topic = "budgets" // how many nodes of a pool may go
 	TopicWanting Topic = "wanting" // pods that a pool has no instance for
 	TopicDeleted Topic = "deleted" // how far a pool is that is being deleted
+	TopicBuffer  Topic = "buffer"  // for which buffers a node keeps capacity, or what a buffer lacks
 	TopicLaunch  Topic = "launch"  // why a NodeClaim has no instance yet, or NodeClaims of a pool
 )
 

@@ -36,9 +36,9 @@ func (in *Input) cost() page.Block {
 	}
 	if gap, ok := p.Gap(); ok && len(p.Launches) > 0 {
 		b.Below(text.Say(text.Plain, "  new instances: %s; the least possible: %s; gap: %.1f %%",
-			hourly(p.LaunchCost()), hourly(p.Bound), 100*max(0, gap)))
+			hourly(p.ForPods()), hourly(p.Bound), 100*max(0, gap)))
 	}
-	if l := p.Likely; l != nil && len(p.Launches) > 0 && (l.Left > 0 || l.Cost != p.LaunchCost()) {
+	if l := p.Likely; l != nil && len(p.Launches) > 0 && (l.Left > 0 || l.Cost != p.ForPods()) {
 		line := "  likely, with pods where kube-scheduler may put them: " + hourly(l.Cost)
 		if l.Left > 0 {
 			line += fmt.Sprintf("; %s may need another instance", brief.Counted(l.Left, "pod"))

@@ -50,17 +50,8 @@ func poolName(id cluster.PoolID) string {
 // launched is what is launched for pods that wait.
 func (in *Input) launched() page.Block {
 	b := page.Block{Heading: "+ Launched for pending pods", Tone: text.Good}
-	static := 0
-	for i := range in.Plan.Launches {
-		if in.Plan.Launches[i].Static {
-			static++
-		}
-	}
-	switch {
-	case static == len(in.Plan.Launches) && static > 0:
-		b.Heading = "+ Launched for static pools"
-	case static > 0:
-		b.Heading = "+ Launched for pending pods and static pools"
+	if purposes := in.launchedFor(); purposes != "" {
+		b.Heading = "+ Launched for " + purposes
 	}
 	b.Table = table("COUNT>", "TYPE", "ZONE~", "CAPACITY", "POOL~", "PODS>", "$/H>")
 	var all []*plan.Launch
@@ -86,6 +77,29 @@ func (in *Input) launched() page.Block {
 			strings.Join(d.Preferences, ", "), saves(d.Saves)))
 	}
 	return b
+}
+
+// launchedFor names what the launches are for: "pending pods and static pools"; empty: there are none.
+func (in *Input) launchedFor() string {
+	const pods, static, buffers = "pending pods", "static pools", "CapacityBuffers"
+	is := map[string]bool{}
+	for i := range in.Plan.Launches {
+		switch l := &in.Plan.Launches[i]; {
+		case l.Static:
+			is[static] = true
+		case l.ForBuffers():
+			is[buffers] = true
+		default:
+			is[pods] = true
+		}
+	}
+	var out []string
+	for _, what := range []string{pods, static, buffers} {
+		if is[what] {
+			out = append(out, what)
+		}
+	}
+	return strings.Join(out, " and ")
 }
 
 func saves(p quantity.MicroUSDPerHour) string {

@@ -38,6 +38,14 @@ func (in *Input) trouble() page.Block {
 		x := &in.Plan.Short[i]
 		b.Line(text.Say(text.Bad, "! %s lacks %d of %s: %s", x.Pool, x.Missing, brief.Counted(int(x.Want), "node"), x.Why()))
 	}
+	for i := range in.Plan.Buffers {
+		switch x := &in.Plan.Buffers[i]; {
+		case x.NotReady != "":
+			b.Line(text.Say(text.Bad, "! CapacityBuffer %s/%s keeps no capacity: %s", x.Namespace, x.Name, x.NotReady))
+		case x.Missing > 0:
+			b.Line(text.Say(text.Bad, "! CapacityBuffer %s/%s %s: %s", x.Namespace, x.Name, x.Lacks(), x.Why()))
+		}
+	}
 	for _, g := range grouped(in.poolsNotReady(), func(p *cluster.Pool) string { return p.NotReady }) {
 		b.Line(text.Say(text.Bad, "! nothing is launched from %s: %s", few(poolNames(g.items), podsNamed), g.key))
 	}

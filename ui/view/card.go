@@ -296,6 +296,9 @@ func (k *known) nodeCard(card *Card, n *cluster.Node, at int) {
 	card.State, card.Since = "is "+string(row.Status)+brief.After(": ", row.Reason), time.Time{}
 	card.Bad = row.Status == NotReady
 	nodeFacts(card, &row)
+	if kept := k.says(record.Node, n.Name, record.TopicBuffer); kept != nil {
+		card.Facts = append(card.Facts, Fact{"keeps capacity", "for " + kept.Why})
+	}
 	if stay := k.says(record.Node, n.Name, record.TopicStay); stay != nil {
 		card.State += ", and " + because(stay)
 		card.Since = stay.From

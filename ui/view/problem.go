@@ -9,6 +9,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/internal/brief"
+	"github.com/daemok/daemok/observe/record"
 )
 
 // Severity says how much a problem matters.
@@ -56,6 +57,12 @@ func (k *known) problems(c *Cluster) []Problem {
 				add(Warning, p.ID(), "limit %s is reached: %s of %s", l.Resource, Amount(l.Resource, l.Used),
 					Amount(l.Resource, l.Limit))
 			}
+		}
+	}
+	for i := range k.Snapshot.Buffers {
+		b := &k.Snapshot.Buffers[i]
+		if lacks := k.says(record.Buffer, b.Namespace+"/"+b.Name, record.TopicBuffer); lacks != nil {
+			add(Warning, "CapacityBuffer/"+b.Namespace+"/"+b.Name, "it %s: %s", lacks.Said, lacks.Why)
 		}
 	}
 	for i := range c.Nodes {

@@ -21,6 +21,7 @@ type JSON struct {
 	Unread      []string         `json:"unread,omitempty"`  // what may not be read, and what the plan lacks for that
 	Unplaced    []unplacedJSON   `json:"unplaced"`
 	Short       []shortJSON      `json:"short"`   // static pools that lack nodes which cannot be launched now
+	Buffers     []bufferJSON     `json:"buffers"` // where capacity is kept for pods that may come
 	Dropped     []droppedJSON    `json:"dropped"` // those of removals last
 	Together    []togetherJSON   `json:"openTogether"`
 	costJSON
@@ -36,6 +37,21 @@ type shortJSON struct {
 	Replicas int64  `json:"replicas"`
 	Missing  int64  `json:"missing"`
 	Why      string `json:"why"`
+}
+
+// bufferJSON is what becomes of a CapacityBuffer, in numbers of virtual pods.
+type bufferJSON struct {
+	Buffer  string `json:"buffer"` // namespace/name
+	Want    int64  `json:"want"`
+	Fits    int64  `json:"fits"`    // on existing nodes
+	Missing int64  `json:"missing"` // neither there nor on instances to come
+	Why     string `json:"why,omitempty"`
+}
+
+// keptForJSON is virtual pods that an instance is launched for.
+type keptForJSON struct {
+	Buffer string `json:"buffer"` // namespace/name
+	Pods   int    `json:"pods"`
 }
 
 type costJSON struct {
@@ -72,6 +88,7 @@ type launchJSON struct {
 	Choice       choiceJSON        `json:"choice"`
 	RunnersUp    []choiceJSON      `json:"runnersUp"`
 	Pods         []string          `json:"pods"`
+	Buffers      []keptForJSON     `json:"buffers,omitempty"` // virtual pods that it is for too
 	Requests     string            `json:"requests"`
 	Requirements []requirementJSON `json:"requirements"`
 	Labels       map[string]string `json:"labels"`
@@ -181,6 +198,7 @@ func view(p *plan.Plan) JSON {
 		Short: output.Each(p.Short, func(x plan.Short) shortJSON {
 			return shortJSON{x.Pool.String(), x.Want, x.Missing, x.Why()}
 		}),
+		Buffers:    output.Each(p.Buffers, bufferView),
 		Dropped:    output.Each(p.Dropped, droppedView),
 		Together:   output.Each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
 		effortJSON: effortJSON{p.Steps, p.Exhausted},
@@ -228,6 +246,9 @@ func launchView(l plan.Launch) launchJSON {
 		RunnersUp: output.Each(l.RunnersUp, choiceView), Pods: output.Each(l.Pods, podName),
 		Requests: l.Requests.String(), Requirements: []requirementJSON{}, Labels: map[string]string{}, Notes: l.Notes,
 	}
+	for _, b := range l.Buffers {
+		view.Buffers = append(view.Buffers, keptForJSON{b.Namespace + "/" + b.Name, b.Pods})
+	}
 	for _, r := range l.Requirements {
 		view.Requirements = append(view.Requirements, requirementJSON{r.Key, r.Set.String()})
 	}
@@ -235,6 +256,14 @@ func launchView(l plan.Launch) launchJSON {
 		view.Labels[x.Key] = x.Value
 	}
 	return view
+}
+
+func bufferView(b plan.Buffer) bufferJSON {
+	out := bufferJSON{Buffer: b.Namespace + "/" + b.Name, Want: b.Want, Fits: b.Fits(), Missing: b.Missing, Why: b.NotReady}
+	if b.Missing > 0 {
+		out.Why = b.Why()
+	}
+	return out
 }
 
 func choiceView(c plan.Choice) choiceJSON {
