@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
 )
 
 // troubles are what could not be read, and the way out: one of each source.
@@ -79,12 +80,19 @@ func (f forgiving) List(ctx context.Context, list client.ObjectList, options ...
 	switch {
 	case apierrors.IsForbidden(err):
 		f.troubles.add("You may not list %s: grant the verb list on them to see them.", resourceOf(f.Client, list))
+	case meta.IsNoMatchError(err) && isOptional(list):
 	case meta.IsNoMatchError(err):
 		f.troubles.add("The cluster has no %s: the CustomResourceDefinitions of Karpenter or Daemok are not installed.", resourceOf(f.Client, list))
 	default:
 		return err
 	}
 	return nil
+}
+
+// isOptional reports whether a list is of a kind that other projects install, and that many clusters do not have.
+func isOptional(list client.ObjectList) bool {
+	_, is := list.(*vpav1.VerticalPodAutoscalerList)
+	return is
 }
 
 // lenient reads for a plan: of objects that its user may not list it finds none, and says so, but for those without which
