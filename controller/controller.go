@@ -30,7 +30,6 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/apply"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -75,16 +74,16 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	applier := &apply.Applier{
 		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Autoscaler: p.ClusterAutoscaler, Pools: clusterState, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: clusterState.Touch, View: clusterState.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
-	overlays := &status.Overlays{ClusterState: clusterState, Follow: func(ctx context.Context) error {
-		return clusterState.FollowLate(ctx, p.Live, p.Watches, &v1alpha1.NodeOverlay{}, "nodeoverlays.karpenter.sh")
+	overlays := &status.Overlays{List: clusterState.Overlays.List, Follow: func(ctx context.Context) error {
+		return clusterState.Overlays.Follow(ctx, p.Live, p.Watches)
 	}}
 	if !p.NoOverlays {
 		overlays.Start(ctx)
 	}
 	recommended := &recommendations{Parts: p, clusterState: clusterState}
 	recommended.follow(ctx)
-	requests := &launch.Requests{Classes: p.Classes, Catalog: p.Catalog, Overlays: clusterState}
-	launcher := p.launcher(requests, clusterState)
+	requests := &launch.Requests{Classes: p.Classes, Catalog: p.Catalog, Overlays: &clusterState.Overlays}
+	launcher := p.launcher(requests, &clusterState.Overlays)
 	applier.Orders = launcher
 	health := &nodepool.Health{}
 	claims := &nodeclaim.Reconciler{
@@ -100,7 +99,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		p.Pods = podListeners{claims.Nominations, p.Pods}
 	}
 	claims.Adopts = &nodeclaim.Adoptions{
-		Store: p.Store, Cloud: p.Adopter, Classes: p.Classes, Catalog: p.Catalog, Overlays: clusterState, Events: p.Events,
+		Store: p.Store, Cloud: p.Adopter, Classes: p.Classes, Catalog: p.Catalog, Overlays: &clusterState.Overlays, Events: p.Events,
 		Log: p.Log, Now: p.Now,
 	}
 	if p.Sizes != nil {
@@ -218,7 +217,7 @@ func (p Parts) interruptionMessages() (out []Round) {
 // lostEvery is how often launches that no watch has shown are searched for.
 const lostEvery = 20 * time.Second
 
-func (p Parts) launcher(requests *launch.Requests, overlays *snapshot.ClusterState) *launch.Launcher {
+func (p Parts) launcher(requests *launch.Requests, overlays *snapshot.Overlays) *launch.Launcher {
 	return (&launch.Launcher{
 		Store: p.Store, Live: p.Live, Instances: p.Instances(claimsName), Requests: requests, Log: p.Log, Now: p.Now, Doubt: p.doubt(), CallFor: p.CallFor,
 		Gathered: func(d time.Duration) {

@@ -14,7 +14,6 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/internal/pause"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/foreign"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/snapshot/policies"
@@ -55,7 +54,7 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 		return nil, err
 	}
 	if !p.NoOverlays {
-		if err := clusterState.FollowLate(ctx, live, watched, &v1alpha1.NodeOverlay{}, "nodeoverlays.karpenter.sh"); err != nil {
+		if err := clusterState.Overlays.Follow(ctx, live, watched); err != nil {
 			p.Log.Warn("NodeOverlays have no effect", "why", err.Error())
 		}
 	}

@@ -181,13 +181,15 @@ var state = []Definition{
 	{Name: "karpenter_nodepools_usage", Kind: Gauge, Unit: "cores, bytes or pieces", Labels: []string{"resource_type", "nodepool"},
 		Help: "Capacity of the nodes of a NodePool."},
 	{Name: "karpenter_nodepools_cost_total", Kind: Gauge, Unit: "US dollars an hour", Labels: []string{"nodepool"},
-		Help: "Current price of the instances of a pool, including volumes and declared costs; instances whose price was never known are left out."},
+		Help: "Current price of the instances of a pool, as NodeOverlays have it, including volumes and declared costs; " +
+			"instances whose price was never known are left out."},
 	{Name: "karpenter_nodepools_cost_tracker_errors_total", Kind: Counter, Unit: "1", Labels: []string{"nodepool"},
 		Help: "Always 0, because the cost of a NodePool is computed at each scrape and cannot fail."},
 	{Name: "karpenter_cloudprovider_instance_type_offering_available", Kind: Gauge, Unit: "1", Labels: []string{"instance_type", "capacity_type", "zone"},
 		Help: "1 if an instance type can be launched for a class in use, as far as is known; 0 while it is unavailable."},
 	{Name: "karpenter_cloudprovider_instance_type_offering_price_estimate", Kind: Gauge, Unit: "US dollars an hour",
-		Labels: []string{"instance_type", "capacity_type", "zone"}, Help: "Price of an instance type, if it is known."},
+		Labels: []string{"instance_type", "capacity_type", "zone"},
+		Help:   "Price of an instance type as AWS has it, if it is known."},
 	{Name: "daemok_capacity_reservations_idle_instances", Kind: Gauge, Unit: "1", Labels: []string{"capacity_reservation_id", "instance_type", "zone"},
 		Help: "Instances for which a capacity reservation of a class in use, or a capacity block, has free capacity, which AWS bills."},
 	{Name: "karpenter_cloudprovider_instance_type_cpu_cores", Kind: Gauge, Unit: "cores", Labels: []string{"instance_type"},
@@ -283,7 +285,8 @@ var costs = []Definition{
 // ConditionKinds are the kinds of objects whose conditions are counted, as
 // they stand in names of metrics. Nothing has conditions of capacity buffers yet.
 func ConditionKinds() []string {
-	return []string{"nodeclaim", "nodepool", "provisioner", "node", "ec2nodeclass", "awsnodetemplate", "capacitybuffer"}
+	return []string{"nodeclaim", "nodepool", "provisioner", "node", "ec2nodeclass", "awsnodetemplate", "nodeoverlay",
+		"capacitybuffer"}
 }
 
 // GroupKind is the API group and kind that such a name stands for, as metrics of all
@@ -300,6 +303,8 @@ func GroupKind(name string) (group, kind string) {
 		return api.GroupAWS, "EC2NodeClass"
 	case "awsnodetemplate":
 		return api.GroupAWS, "AWSNodeTemplate"
+	case "nodeoverlay":
+		return api.GroupKarpenter, "NodeOverlay"
 	case "capacitybuffer":
 		return api.GroupAutoscaling, "CapacityBuffer"
 	}

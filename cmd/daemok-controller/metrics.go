@@ -34,6 +34,7 @@ func (p *parts) addMetrics(
 	ctx context.Context, scraped *alias.Gatherer, buffers func() []*v1beta1.CapacityBuffer,
 ) error {
 	p.metrics.LeadsBy(p.leads)
+	p.follower.Overlays = p.clusterState.Overlays.Followed()
 	if err := p.follower.Follow(ctx, p.manager.GetCache()); err != nil {
 		return err
 	}
@@ -43,7 +44,8 @@ func (p *parts) addMetrics(
 	}
 	scraped.Beside = &state.Collector{
 		Store: foreign.HideFrom(p.manager.GetClient()), Pods: pods.(*compact.Pods).All,
-		Serves: controller.Served(p.pools()), Snapshot: p.clusterState.Snapshot, Kinds: p.classes.Kinds, Leading: p.leadsAndKnows,
+		Serves: controller.Served(p.pools()), Snapshot: p.clusterState.Snapshot, Kinds: p.classes.Kinds,
+		Overlays: p.clusterState.Overlays.List, Leading: p.leadsAndKnows,
 		Objects: !p.options.disableStateMetrics, Offerings: state.Offerings(p.options.offeringMetrics), Now: time.Now,
 		Buffers: buffers,
 	}

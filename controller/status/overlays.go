@@ -7,6 +7,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/snapshot/pools"
 )
 
@@ -16,7 +17,7 @@ const overlaysEvery = 5 * time.Second
 // Overlays writes the conditions of NodeOverlays: whether each is valid, and not in conflict with another one.
 type Overlays struct {
 	Reporter
-	ClusterState interface{ Overlays() []pools.Overlay }
+	List func() []pools.Overlay // as they were when the last snapshot was made
 	// Follow begins to follow NodeOverlays; an error says why it cannot now, so that there are none.
 	Follow func(ctx context.Context) error
 
@@ -39,7 +40,7 @@ func (r *Overlays) Round(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	var errs []error
-	for _, o := range r.ClusterState.Overlays() {
+	for _, o := range r.List() {
 		if o.Known {
 			errs = append(errs, r.update(ctx, o))
 		}
@@ -60,6 +61,9 @@ func (r *Overlays) update(ctx context.Context, o pools.Overlay) error {
 	} else {
 		changed = condition.SetFalse(next, kind, reason, message, now)
 		r.warn(next, "NodeOverlay/"+next.Name, reason, message)
+	}
+	for _, f := range validate.Warnings(validate.NodeOverlay(next)) {
+		r.warn(next, "NodeOverlay/"+next.Name+"/"+f.Field, "SpecWarning", f.String())
 	}
 	if summed := condition.SumUp(next, now); !changed && !summed {
 		return nil

@@ -127,6 +127,7 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 	}
 	out.Emptying = emptying(s, &out)
 	fixed.join(&out)
+	nameOverlays(known, &out)
 	out.CostAfter = out.CostBefore + change(known, &out)
 	return out
 }

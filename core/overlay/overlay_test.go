@@ -240,8 +240,14 @@ func TestBy(t *testing.T) {
 	overlay.Apply(s)
 	pool := &s.Pools[0]
 	k := pool.Catalogue.InstanceType("m5.large")
-	if got := overlay.PriceBy(s, pool, k, &k.Offerings[0]); got != "b" {
-		t.Errorf("the price is by %q, want b: a is in conflict", got)
+	if got := overlay.PriceBy(s, k.Offerings[0].Labels, k.Labels, pool.Labels); got == nil || got.Name != "b" {
+		t.Errorf("the price is by %v, want b: a is in conflict", got)
+	}
+	if got := overlay.ListPrice(s, 90_000, labels("family=x1")); got != 20_000 {
+		t.Errorf("a node of the list price 0.09 costs %v, want that of overlay b", got)
+	}
+	if got := overlay.Concern(s, pool); len(got) != 2 || got[0].Name != "b" || got[1].Name != "c" {
+		t.Errorf("the pool is concerned by %v, want b and c", got)
 	}
 	if got := fmt.Sprint(overlay.CapacityBy(s, pool, k)); got != "[{{example.com/gpu 2} c} {{example.com/nic 5} c}]" {
 		t.Errorf("capacity is by %s", got)

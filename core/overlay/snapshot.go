@@ -46,18 +46,45 @@ func Listed(s *cluster.Snapshot) *cluster.Snapshot {
 	return &out
 }
 
-// PriceBy names the overlay that sets the price of an offering for a pool of the snapshot; empty: none does.
+// PriceBy is the overlay that sets the price of what has these labels, of several with one key the first: those of an
+// offering, its instance type and its pool, or of a node. It is nil where none does.
 //
 // Cost: linear in the overlays.
-func PriceBy(s *cluster.Snapshot, p *cluster.Pool, k *cluster.InstanceType, o *cluster.Offering) string {
+func PriceBy(s *cluster.Snapshot, labels ...constraint.Labels) *cluster.Overlay {
 	for i := range s.Overlays {
-		by := &s.Overlays[i]
-		sets := by.Price.How != cluster.PriceStays && by.NotApplied == ""
-		if sets && meets(by.Requirements, o.Labels, k.Labels, p.Labels) {
-			return by.Name
+		o := &s.Overlays[i]
+		if o.Price.How != cluster.PriceStays && o.NotApplied == "" && meets(o.Requirements, labels...) {
+			return o
 		}
 	}
-	return ""
+	return nil
+}
+
+// ListPrice is what overlays make of the list price of a node with these labels, where its offering is not known.
+func ListPrice(s *cluster.Snapshot, price quantity.MicroUSDPerHour, node constraint.Labels) quantity.MicroUSDPerHour {
+	if by := PriceBy(s, node); by != nil {
+		price, _ = by.Price.Of(&cluster.Offering{Price: price, Priced: true})
+	}
+	return price
+}
+
+// Concern lists the applied overlays that may change something for a pool, by its labels and requirements, in the
+// order in which they count.
+func Concern(s *cluster.Snapshot, p *cluster.Pool) (out []*cluster.Overlay) {
+	for i := range s.Overlays {
+		o := &s.Overlays[i]
+		may := func(r constraint.Requirement) bool {
+			if value, has := p.Labels.Get(r.Key); has {
+				return r.Set.Allows(value)
+			}
+			return p.Requirements.Get(r.Key).Intersects(r.Set)
+		}
+		mayNot := func(r constraint.Requirement) bool { return !may(r) }
+		if o.NotApplied == "" && !slices.ContainsFunc(o.Requirements, mayNot) {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // Setting is one resource of an instance type that an overlay sets.
@@ -129,11 +156,47 @@ func Priced(p *cluster.Pool, node constraint.Labels) bool {
 	if p == nil || p.Catalogue == p.Catalogue.Listed() {
 		return false
 	}
-	name, _ := node.Get(cluster.LabelInstanceType)
-	is, was := p.Catalogue.InstanceType(name), p.Catalogue.Listed().InstanceType(name)
-	if is == nil {
-		return false
-	}
-	now, before := is.Offering(node.Map()), was.Offering(node.Map())
+	now, before := offeringOf(p.Catalogue, node), offeringOf(p.Catalogue.Listed(), node)
 	return now != nil && (now.Price != before.Price || now.Priced != before.Priced)
+}
+
+// With is the snapshot with other overlays, by which its nodes cost what offerings like theirs do.
+func With(s *cluster.Snapshot, overlays []cluster.Overlay) *cluster.Snapshot {
+	out := *Listed(s)
+	out.Pools, out.Nodes, out.Overlays = slices.Clone(out.Pools), slices.Clone(out.Nodes), slices.Clone(overlays)
+	Apply(&out)
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		for j := range out.Pools {
+			if out.Pools[j].ID == n.Pool {
+				n.Price = Repriced(n, s.Pools[j].Catalogue, out.Pools[j].Catalogue)
+			}
+		}
+	}
+	return &out
+}
+
+// Repriced is what a node costs once its pool has another catalogue, of the same class: what it did, unless its
+// offering costs something else.
+func Repriced(n *cluster.Node, was, is *cluster.Catalogue) quantity.MicroUSDPerHour {
+	if was == is {
+		return n.Price
+	}
+	before, now := offeringOf(was, n.Labels), offeringOf(is, n.Labels)
+	switch {
+	case before == nil || now == nil || before.Price == now.Price && before.Priced == now.Priced:
+		return n.Price
+	case !now.Priced:
+		return 0
+	}
+	return now.Price
+}
+
+// offeringOf is the offering of a node with these labels; nil: there is none.
+func offeringOf(c *cluster.Catalogue, node constraint.Labels) *cluster.Offering {
+	name, _ := node.Get(cluster.LabelInstanceType)
+	if k := c.InstanceType(name); k != nil {
+		return k.Offering(node.Map())
+	}
+	return nil
 }

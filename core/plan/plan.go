@@ -90,6 +90,7 @@ type Launch struct {
 	Static       bool                    // it is of a static pool, and launched for no pod; Pods are those that will find room on it
 	Relaxed      bool                    // fewer values stay open than minValues asks, by policy
 	Reason       string
+	Overlays     []string // names of NodeOverlays that set its price, or resources that it is to have
 	Notes        []string // what else users should know: preferences that gave way, processors that images must run on
 }
 

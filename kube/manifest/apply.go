@@ -21,6 +21,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	overlays "github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/api/validate"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -67,6 +68,7 @@ func Apply(objects []Object, w World) (Outcome, error) {
 	if err := a.pdbs(); err != nil {
 		return Outcome{}, err
 	}
+	a.reportIdleOverlays(objects)
 	a.reportBeside()
 	a.recordLabels()
 	slices.Sort(a.Notes)
@@ -125,6 +127,8 @@ func (a *applier) rule(o Object) error {
 		return a.volume(o, x)
 	case *corev1.PersistentVolumeClaim:
 		return a.volumeClaim(o, x)
+	case *overlays.NodeOverlay:
+		return a.overlay(o, x)
 	case *policyv1.PodDisruptionBudget:
 		a.budgets = append(a.budgets, budget{x, o})
 		return checkPDB(x)

@@ -18,6 +18,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	overlays "github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/translate"
@@ -112,6 +113,8 @@ func (d *deletion) object(o Object) error {
 		})
 		d.change(o, "deleted with the pods of its Jobs: %d", gone)
 		return nil
+	case *overlays.NodeOverlay:
+		return d.overlay(o)
 	case *v1alpha1.DisruptionPolicy:
 		if d.unknown[x.Name] {
 			return errors.New("there is no such DisruptionPolicy to delete")

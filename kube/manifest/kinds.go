@@ -24,6 +24,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	overlays "github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 )
 
@@ -36,10 +37,10 @@ const (
 
 // understood lists the kinds that change a plan, for errors.
 func understood() string {
-	return "a plan depends on Pod, Deployment, ReplicaSet, StatefulSet, Job, DaemonSet, NodePool, EC2NodeClass, Provisioner, AWSNodeTemplate, Namespace, Service, " +
-		"PersistentVolumeClaim, PersistentVolume, StorageClass, PriorityClass, LimitRange, RuntimeClass, PodDisruptionBudget, DisruptionPolicy, " +
-		"CapacityBuffer, PodTemplate " +
-		"and ConfigMap " + api.ConfigMapFreeze
+	return "a plan depends on Pod, Deployment, ReplicaSet, StatefulSet, Job, DaemonSet, NodePool, NodeOverlay, " +
+		"EC2NodeClass, Provisioner, AWSNodeTemplate, Namespace, Service, PersistentVolumeClaim, PersistentVolume, " +
+		"StorageClass, PriorityClass, LimitRange, RuntimeClass, PodDisruptionBudget, DisruptionPolicy, " +
+		"CapacityBuffer, PodTemplate and ConfigMap " + api.ConfigMapFreeze
 }
 
 // scopeOf is where objects of a kind live. A kind that nothing here reads is an
@@ -51,7 +52,7 @@ func scopeOf(o client.Object) (scope, error) {
 		*corev1.PodTemplate, *v1beta1.CapacityBuffer, *bufferv1alpha1.CapacityBuffer:
 		return namespaced, nil
 	case *karpv1.NodePool, *awsv1.EC2NodeClass, *v1alpha5.Provisioner, *awsv1alpha1.AWSNodeTemplate, *corev1.Namespace, *corev1.PersistentVolume, *storagev1.StorageClass,
-		*schedulingv1.PriorityClass, *nodev1.RuntimeClass, *v1alpha1.DisruptionPolicy:
+		*schedulingv1.PriorityClass, *nodev1.RuntimeClass, *v1alpha1.DisruptionPolicy, *overlays.NodeOverlay:
 		return wide, nil
 	}
 	if scope, aside := aside(o); aside {

@@ -37,7 +37,8 @@ type Kinds func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 // ClusterState holds what the watches have shown. Every method is safe for
 // concurrent use. Build it with New.
 type ClusterState struct {
-	Buffers Buffers // what it knows of CapacityBuffers
+	Buffers  Buffers  // what it knows of CapacityBuffers
+	Overlays Overlays // what it knows of NodeOverlays
 
 	kinds    Kinds
 	now      func() time.Time
@@ -70,7 +71,7 @@ type Settings struct {
 // New returns a cluster state that has seen nothing.
 func New(kinds Kinds, now func() time.Time) *ClusterState {
 	k := &ClusterState{kinds: kinds, now: now, changed: make(chan struct{}, 1), tables: newTables(), rows: map[reflect.Type]row{}}
-	k.Buffers = Buffers{k}
+	k.Buffers, k.Overlays.of = Buffers{k}, k
 	for _, r := range k.objects() {
 		k.rows[reflect.TypeOf(r.object)] = r
 	}

@@ -32,14 +32,15 @@ func (k *ClusterState) Follow(ctx context.Context, informers cache.Informers, cl
 			r.seen = func(o client.Object, first bool) { seen(o, first); claimSeen(o.(*karpv1.NodeClaim), false) }
 			r.gone = func(o client.Object) { gone(o); claimSeen(o.(*karpv1.NodeClaim), true) }
 		}
-		if err := k.follow(ctx, informers, r); err != nil {
+		if err := r.follow(ctx, k, informers); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (k *ClusterState) follow(ctx context.Context, informers cache.Informers, r row) error {
+// follow has the cluster state take in what an informer sees of the row.
+func (r row) follow(ctx context.Context, k *ClusterState, informers cache.Informers) error {
 	informer, err := informers.GetInformer(ctx, r.object, cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("watch %T: %w", r.object, err)

@@ -16,6 +16,24 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/pools"
 )
 
+// Overlays are the NodeOverlays of a cluster state.
+type Overlays struct {
+	of       *ClusterState
+	followed bool // of.mu protects it
+}
+
+// Used reports whether NodeOverlays have an effect, by the settings.
+func (o *Overlays) Used() bool { return !o.of.settings.NoOverlays }
+
+// Follow has the cluster state take in NodeOverlays, as FollowLate does.
+func (o *Overlays) Follow(ctx context.Context, live client.Reader, informers cache.Informers) error {
+	err := o.of.FollowLate(ctx, live, informers, &v1alpha1.NodeOverlay{}, "nodeoverlays.karpenter.sh")
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	o.followed = err == nil
+	return err
+}
+
 // FollowLate has the cluster state take in objects of a type once they can be listed: a watch of what is not
 // served, or may not be read, would keep all others waiting. Until then there are none. It is called until it
 // returns no error. name is that of the type's CustomResourceDefinition.
@@ -32,7 +50,7 @@ func (k *ClusterState) FollowLate(ctx context.Context, live client.Reader, infor
 	case err != nil:
 		return fmt.Errorf("list %s, which have no effect until this works: %w", name, err)
 	}
-	return k.follow(ctx, informers, r)
+	return r.follow(ctx, k, informers)
 }
 
 // ErrNotServed is that the API server does not know a type.
@@ -48,32 +66,38 @@ func isNotServed(err error) bool {
 	return false
 }
 
-// Overlays lists the NodeOverlays with what they came to when the last snapshot was made, by name.
-func (k *ClusterState) Overlays() []pools.Overlay {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.tables.pools.Overlays()
+// Followed reports whether NodeOverlays are watched.
+func (o *Overlays) Followed() bool {
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	return o.followed
 }
 
-// HasOverlay reports whether there is a NodeOverlay of that name.
-func (k *ClusterState) HasOverlay(name string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.tables.pools.HasOverlay(name)
+// List lists the NodeOverlays with what they came to when the last snapshot was made, by name.
+func (o *Overlays) List() []pools.Overlay {
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	return o.of.tables.pools.Overlays()
 }
 
-// Overlaid is what NodeOverlays make of what a class offers, for the nodes of a pool. It waits until all that
-// there were at the start are known, or ctx ends. Where they have changed since the last snapshot, it costs as much
-// as one.
-func (k *ClusterState) Overlaid(ctx context.Context, pool cluster.PoolID, c *cluster.Catalogue) *cluster.Catalogue {
-	k.WaitForFirst(ctx, &v1alpha1.NodeOverlay{})
-	k.mu.Lock()
-	stale := k.tables.pools.Stale()
-	k.mu.Unlock()
+// Has reports whether there is a NodeOverlay of that name.
+func (o *Overlays) Has(name string) bool {
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	return o.of.tables.pools.HasOverlay(name)
+}
+
+// Overlaid is what NodeOverlays make of what a class offers, for the nodes of a pool. It waits until all that there
+// were at the start are known, or ctx ends. Where they have changed since the last snapshot, it costs as much as one.
+func (o *Overlays) Overlaid(ctx context.Context, pool cluster.PoolID, c *cluster.Catalogue) *cluster.Catalogue {
+	o.of.WaitForFirst(ctx, &v1alpha1.NodeOverlay{})
+	o.of.mu.Lock()
+	stale := o.of.tables.pools.Stale()
+	o.of.mu.Unlock()
 	if stale {
-		k.Snapshot()
+		o.of.Snapshot()
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.tables.pools.Overlaid(pool, c)
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	return o.of.tables.pools.Overlaid(pool, c)
 }

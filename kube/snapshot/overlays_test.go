@@ -49,7 +49,7 @@ func TestAnOverlayComesAndGoes(t *testing.T) {
 			t.Errorf("%s: another one would cost %s, want as much as the node", when, offer.Price)
 		}
 		got := ""
-		for _, o := range k.Overlays() {
+		for _, o := range k.Overlays.List() {
 			if !o.Known {
 				t.Errorf("%s: it is not known what became of %s", when, o.Object.Name)
 			}

@@ -150,9 +150,7 @@ func (b *builder) recall() {
 	b.out.Expected = b.meant(b.recalled.expected)
 	for _, n := range b.recalled.nodes {
 		n.is.LaunchedFor = b.meant(n.meant)
-		if price, changed := b.tables.pools.Repriced(&n.is); changed {
-			n.is.Price = price
-		}
+		n.is.Price = b.tables.pools.Repriced(&n.is)
 		b.addWithPods(n.is)
 	}
 	for _, m := range b.recalled.instances {

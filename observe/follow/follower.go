@@ -21,6 +21,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/trace"
@@ -29,12 +30,13 @@ import (
 // Follower counts. Metrics, Leading and Now must be set; it is safe for
 // concurrent use.
 type Follower struct {
-	Metrics *observe.Metrics
-	Leading func() bool           // false: another process counts
-	Serves  translate.Generations // whose pools are followed
-	Traces  *trace.Tracer         // is notified of claims; nil: there are none
-	Objects bool                  // export a series for each pod that waits, and count conditions
-	Now     func() time.Time
+	Metrics  *observe.Metrics
+	Leading  func() bool           // false: another process counts
+	Serves   translate.Generations // whose pools are followed
+	Traces   *trace.Tracer         // is notified of claims; nil: there are none
+	Overlays bool                  // NodeOverlays are watched, and followed too
+	Objects  bool                  // export a series for each pod that waits, and count conditions
+	Now      func() time.Time
 
 	mu     sync.Mutex
 	pods   map[types.UID]*waiting // that have not started yet
@@ -57,6 +59,9 @@ func (f *Follower) Follow(ctx context.Context, informers cache.Informers) error 
 	}
 	if _, older := f.Serves.Of(translate.KindProvisioner); older {
 		watches = append(watches, watch{&awsv1alpha1.AWSNodeTemplate{}, f.classes("awsnodetemplate")})
+	}
+	if f.Overlays {
+		watches = append(watches, watch{&v1alpha1.NodeOverlay{}, f.classes("nodeoverlay")})
 	}
 	for _, g := range f.Serves {
 		watches = append(watches, watch{g.New(), handler[translate.PoolResource]{

@@ -22,6 +22,7 @@ import (
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot/pools"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -34,6 +35,7 @@ type Collector struct {
 	Serves    translate.Generations
 	Snapshot  func() *cluster.Snapshot
 	Kinds     func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
+	Overlays  func() []pools.Overlay
 	Leading   func() bool // false: another process exports the state
 	Objects   bool        // series for each node, pod and object too
 	Offerings Offerings   // which instance types and offerings have series
@@ -58,6 +60,7 @@ type world struct {
 	classes   []awsv1.EC2NodeClass
 	templates []awsv1alpha1.AWSNodeTemplate
 	buffers   []*v1beta1.CapacityBuffer
+	overlays  []pools.Overlay
 	loads     map[string]*loads // by node, once they are needed
 }
 
@@ -118,13 +121,16 @@ func (c *Collector) read() (*world, error) {
 			return nil, fmt.Errorf("read %T for a scrape: %w", list, err)
 		}
 	}
-	pools, err := c.Serves.List(ctx, c.Store, client.UnsafeDisableDeepCopy)
+	list, err := c.Serves.List(ctx, c.Store, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("for a scrape: %w", err)
 	}
-	w.nodes, w.claims, w.pools, w.classes, w.templates = nodes.Items, claims.Items, pools, classes.Items, templates.Items
+	w.nodes, w.claims, w.pools, w.classes, w.templates = nodes.Items, claims.Items, list, classes.Items, templates.Items
 	if c.Buffers != nil {
 		w.buffers = c.Buffers()
+	}
+	if c.Objects && c.Overlays != nil {
+		w.overlays = c.Overlays()
 	}
 	for i := range w.claims {
 		if id := w.claims[i].Status.ProviderID; id != "" {

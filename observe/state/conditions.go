@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// eachObject reports the conditions of claims, pools, classes, buffers and nodes, and how long those that
-// are being deleted have been.
+// eachObject reports the conditions of claims, pools, overlays, classes, buffers and nodes, and how long
+// those that are being deleted have been.
 func (w *world) eachObject() {
 	claims, nodes := w.newKind("nodeclaim"), w.newKind("node")
 	for i := range w.claims {
@@ -25,6 +25,10 @@ func (w *world) eachObject() {
 		for i := range w.nodes {
 			nodes.object(&w.nodes[i], condition.OfNode(w.nodes[i].Status.Conditions))
 		}
+	}
+	overlays := w.newKind("nodeoverlay")
+	for _, o := range w.overlays {
+		overlays.object(o.Object, o.Object.Status.Conditions)
 	}
 	classes, templates := w.newKind("ec2nodeclass"), w.newKind("awsnodetemplate")
 	for i := range w.classes {

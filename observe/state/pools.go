@@ -159,13 +159,18 @@ func (w *world) catalogues(kinds func(karpv1.NodeClassReference) (*cluster.Catal
 	return out
 }
 
-// costs adds up what the instances of each pool cost now: their types, their volumes and what is
-// declared for each. A pool without instances costs nothing; one of whose instances no price is
+// costs adds up what the instances of each pool cost now: their types, by NodeOverlays where these say so, their
+// volumes and what is declared for each. A pool without instances costs nothing; one of whose instances no price is
 // known says nothing.
 func (w *world) costs(s *cluster.Snapshot, catalogues map[karpv1.NodeClassReference]*cluster.Catalogue) {
 	beside := map[string]quantity.MicroUSDPerHour{}
+	overlaid := map[string]*cluster.Catalogue{}
 	for i := range s.Pools {
-		beside[translate.Called(s.Pools[i].ID)] = s.Pools[i].PerInstance()
+		p := &s.Pools[i]
+		beside[translate.Called(p.ID)] = p.PerInstance()
+		if p.Catalogue != p.Catalogue.Listed() {
+			overlaid[translate.Called(p.ID)] = p.Catalogue
+		}
 	}
 	sum, unknown := map[string]quantity.MicroUSDPerHour{}, map[string]bool{}
 	for i := range w.pools {
@@ -178,7 +183,11 @@ func (w *world) costs(s *cluster.Snapshot, catalogues map[karpv1.NodeClassRefere
 		if c.Status.ProviderID == "" || pool == "" {
 			continue
 		}
-		price, known := priceOf(catalogues[translate.ClassOf(c)], c.Labels)
+		offered := catalogues[translate.ClassOf(c)]
+		if by := overlaid[pool]; by != nil && by.Base == offered {
+			offered = by
+		}
+		price, known := priceOf(offered, c.Labels)
 		price += beside[pool]
 		if !known {
 			price, known = w.priced.before(c.Status.ProviderID)

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/cost"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -259,23 +261,24 @@ type prices interface {
 // capacity, by their names and claims.
 func Listed(s *cluster.Snapshot, by prices) map[string]quantity.MicroUSDPerHour {
 	out := map[string]quantity.MicroUSDPerHour{}
-	add := func(name string, of map[string]string) {
-		option := of[cluster.LabelCapacityType]
-		if option == "" && of["eks.amazonaws.com/capacityType"] == "SPOT" {
+	add := func(name string, of constraint.Labels) {
+		is := of.Map()
+		option := is[cluster.LabelCapacityType]
+		if option == "" && is["eks.amazonaws.com/capacityType"] == "SPOT" {
 			option = string(cluster.Spot)
 		}
-		dollars, known := by.Price(of[cluster.LabelInstanceType], of[cluster.LabelZone], option)
+		dollars, known := by.Price(is[cluster.LabelInstanceType], is[cluster.LabelZone], option)
 		if known {
-			out[name] = quantity.USDPerHour(dollars)
+			out[name] = overlay.ListPrice(s, quantity.USDPerHour(dollars), of)
 		}
 	}
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; n.Price == 0 || cost.Reserved(n.Labels) {
-			add(n.Name, n.Labels.Map())
+			add(n.Name, n.Labels)
 		}
 	}
 	for i := range s.Instances {
-		add(s.Instances[i].Claim, s.Instances[i].Labels.Map())
+		add(s.Instances[i].Claim, s.Instances[i].Labels)
 	}
 	return out
 }

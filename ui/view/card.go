@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/explanation"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/observe/record"
 )
@@ -299,6 +300,7 @@ func (k *known) nodeCard(card *Card, n *cluster.Node, at int) {
 	if kept := k.says(record.Node, n.Name, record.TopicBuffer); kept != nil {
 		card.Facts = append(card.Facts, Fact{"keeps capacity", "for " + kept.Why})
 	}
+	k.overlayFacts(card, n)
 	if stay := k.says(record.Node, n.Name, record.TopicStay); stay != nil {
 		card.State += ", and " + because(stay)
 		card.Since = stay.From
@@ -308,6 +310,24 @@ func (k *known) nodeCard(card *Card, n *cluster.Node, at int) {
 		elsewhere := explanation.NewElsewhere(k.Snapshot)
 		for _, t := range elsewhere.Of(at) {
 			k.movesNot(card, &t)
+		}
+	}
+}
+
+// overlayFacts name the NodeOverlays that set the price of a node, and its resources.
+func (k *known) overlayFacts(card *Card, n *cluster.Node) {
+	if by := overlay.PriceBy(k.Snapshot, n.Labels); by != nil {
+		card.Facts = append(card.Facts, Fact{"price", "set by NodeOverlay " + by.Name})
+	}
+	pool, known := k.Snapshot.Pool(n.Pool)
+	if !known {
+		return
+	}
+	kind, _ := n.Labels.Get(cluster.LabelInstanceType)
+	if t := pool.Catalogue.InstanceType(kind); t != nil {
+		for _, x := range overlay.CapacityBy(k.Snapshot, pool, t) {
+			text := fmt.Sprintf("%s, set by NodeOverlay %s", Amount(x.Name, x.Amount), x.By)
+			card.Facts = append(card.Facts, Fact{x.Name, text})
 		}
 	}
 }
@@ -394,6 +414,13 @@ func (k *known) explainPool(card *Card, o record.Object) bool {
 	card.Facts = []Fact{{"consolidation", row.Policies}}
 	if row.Weight != 0 {
 		card.Facts = append(card.Facts, Fact{"weight", fmt.Sprint(row.Weight)})
+	}
+	var names []string
+	for _, o := range overlay.Concern(k.Snapshot, p) {
+		names = append(names, o.Name)
+	}
+	if len(names) > 0 {
+		card.Facts = append(card.Facts, Fact{"overlays", strings.Join(names, ", ")})
 	}
 	for _, l := range row.Limits {
 		text := fmt.Sprintf("%s of %s used", Amount(l.Resource, l.Used), Amount(l.Resource, l.Limit))

@@ -11,6 +11,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/cost"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/observe/record"
@@ -188,7 +189,7 @@ func (k *known) node(n *cluster.Node) Node {
 		Created: n.CreatedAt, Expires: n.ExpiresAt, Pods: make([]Pod, len(n.Pods))}
 	out.place(n.Labels)
 	pool, _ := k.Snapshot.Pool(n.Pool)
-	out.Cost = k.cost(&out, cost.Billed(n, pool))
+	out.Cost = k.cost(&out, n.Labels, cost.Billed(n, pool))
 	var requested quantity.Resources
 	for i := range n.Pods {
 		requested = requested.Add(n.Pods[i].Takes())
@@ -211,13 +212,14 @@ func (k *known) node(n *cluster.Node) Node {
 }
 
 // cost is what a node costs: as it is known, else by the list price of its type.
-func (k *known) cost(n *Node, billed quantity.MicroUSDPerHour) Cost {
+func (k *known) cost(n *Node, of constraint.Labels, billed quantity.MicroUSDPerHour) Cost {
 	if billed > 0 {
 		return Cost{PerHour: billed.Dollars(), Known: true}
 	}
 	if k.Prices != nil {
 		if dollars, ok := k.Prices.Price(n.Type, n.Zone, n.CapacityType); ok {
-			return Cost{PerHour: dollars, Known: true, Listed: true}
+			price := overlay.ListPrice(k.Snapshot, quantity.USDPerHour(dollars), of)
+			return Cost{PerHour: price.Dollars(), Known: true, Listed: true}
 		}
 	}
 	return Cost{}
@@ -350,6 +352,6 @@ func (k *known) instance(m *cluster.Instance) Node {
 	}
 	out.Use = uses(m.Allocatable, requested)
 	pool, _ := k.Snapshot.Pool(m.Pool)
-	out.Cost = k.cost(&out, cost.BilledInstance(m, pool))
+	out.Cost = k.cost(&out, m.Labels, cost.BilledInstance(m, pool))
 	return out
 }

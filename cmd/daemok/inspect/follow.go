@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -116,6 +117,11 @@ func (f *live) follow(ctx context.Context) error {
 	}
 	if err := f.looker.state.Follow(ctx, may, func(*karpv1.NodeClaim, bool) {}); err != nil {
 		return err
+	}
+	if f.looker.state.Overlays.Used() {
+		if err := f.looker.state.Overlays.Follow(ctx, f.looker.live, may); apierrors.IsForbidden(err) {
+			f.looker.troubles.add("%v", err) // of a cluster that does not serve them nothing is to be said
+		}
 	}
 	records, err := may.GetInformer(ctx, &corev1.ConfigMap{})
 	if err != nil {

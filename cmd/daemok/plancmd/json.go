@@ -92,6 +92,7 @@ type launchJSON struct {
 	Requests     string            `json:"requests"`
 	Requirements []requirementJSON `json:"requirements"`
 	Labels       map[string]string `json:"labels"`
+	Overlays     []string          `json:"overlays,omitempty"` // NodeOverlays that set its price or resources
 	Notes        []string          `json:"notes,omitempty"`
 }
 
@@ -244,7 +245,8 @@ func launchView(l plan.Launch) launchJSON {
 	view := launchJSON{
 		Name: l.Name, Pool: l.Pool.String(), Choice: choiceView(l.Choice),
 		RunnersUp: output.Each(l.RunnersUp, choiceView), Pods: output.Each(l.Pods, podName),
-		Requests: l.Requests.String(), Requirements: []requirementJSON{}, Labels: map[string]string{}, Notes: l.Notes,
+		Requests: l.Requests.String(), Requirements: []requirementJSON{}, Labels: map[string]string{},
+		Overlays: l.Overlays, Notes: l.Notes,
 	}
 	for _, b := range l.Buffers {
 		view.Buffers = append(view.Buffers, keptForJSON{b.Namespace + "/" + b.Name, b.Pods})

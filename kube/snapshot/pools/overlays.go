@@ -193,28 +193,12 @@ func (t *Table) ShowOverlays(s *cluster.Snapshot) {
 	}
 }
 
-// Repriced is what a node of a recalled pool costs by NodeOverlays now, where that is something else than by those of
-// the saved snapshot; ok is false where it is not.
-func (t *Table) Repriced(n *cluster.Node) (price quantity.MicroUSDPerHour, ok bool) {
+// Repriced is what a node of a saved snapshot costs by NodeOverlays as they are now.
+func (t *Table) Repriced(n *cluster.Node) quantity.MicroUSDPerHour {
 	at := slices.IndexFunc(t.recalled, func(p cluster.Pool) bool { return p.ID == n.Pool })
-	if at < 0 || t.recalled[at].Catalogue == nil {
-		return 0, false
+	if at < 0 {
+		return n.Price
 	}
-	was, is := t.recalled[at].Catalogue, t.Overlaid(n.Pool, t.recalled[at].Catalogue.Listed())
-	if was == is {
-		return 0, false
-	}
-	before, now := offeringOf(was, n.Labels), offeringOf(is, n.Labels)
-	if before == nil || now == nil || before.Price == now.Price && before.Priced == now.Priced {
-		return 0, false
-	}
-	return now.Price, now.Priced
-}
-
-func offeringOf(c *cluster.Catalogue, labels constraint.Labels) *cluster.Offering {
-	name, _ := labels.Get(cluster.LabelInstanceType)
-	if k := c.InstanceType(name); k != nil {
-		return k.Offering(labels.Map())
-	}
-	return nil
+	was := t.recalled[at].Catalogue
+	return overlay.Repriced(n, was, t.Overlaid(n.Pool, was.Listed()))
 }

@@ -1,0 +1,98 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/daemok/daemok/kube/api/condition"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	"github.com/daemok/daemok/kube/snapshot/pools"
+)
+
+func TestConditionsOfOverlays(t *testing.T) {
+	tests := map[string]struct {
+		is     pools.Overlay
+		want   string // status and reason of ValidationSucceeded, and the status of Ready
+		events []string
+	}{
+		"one that is applied": {pools.Overlay{Known: true}, "True ValidationSucceeded True", nil},
+		"one that is in conflict": {pools.Overlay{Known: true, Idle: "conflict with NodeOverlay b"}, "False Conflict False",
+			[]string{"NodeOverlay/o Conflict conflict with NodeOverlay b"}},
+		"one that is invalid": {pools.Overlay{Known: true, Invalid: "spec.price: is none"}, "False RuntimeValidation False",
+			[]string{"NodeOverlay/o RuntimeValidation spec.price: is none"}},
+		"one of which nothing is known yet": {pools.Overlay{}, "", nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := runtime.NewScheme()
+			if err := v1alpha1.AddToScheme(s); err != nil {
+				t.Fatal(err)
+			}
+			price, now := "0.1", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			o := &v1alpha1.NodeOverlay{ObjectMeta: metav1.ObjectMeta{Name: "o", Generation: 3}}
+			o.Spec.Price = &price
+			store := fake.NewClientBuilder().WithScheme(s).WithObjects(o).WithStatusSubresource(o).Build()
+			var events heard
+			r := &Overlays{Reporter: Reporter{
+				Store: store, Events: &events, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+			}}
+			round := func() (revision, text string) {
+				live := &v1alpha1.NodeOverlay{}
+				if err := store.Get(t.Context(), client.ObjectKeyFromObject(o), live); err != nil {
+					t.Fatal(err)
+				}
+				tt.is.Object = live
+				r.List = func() []pools.Overlay { return []pools.Overlay{tt.is} }
+				if _, err := r.Round(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if err := store.Get(t.Context(), client.ObjectKeyFromObject(o), live); err != nil {
+					t.Fatal(err)
+				}
+				c, ready := condition.Get(live, v1alpha1.OverlayValidationSucceeded), condition.Get(live, condition.Ready)
+				if c != nil && ready != nil {
+					text = string(c.Status) + " " + c.Reason + " " + string(ready.Status)
+				}
+				return live.ResourceVersion, text
+			}
+			written, got := round()
+			if got != tt.want || !slices.Equal(events, tt.events) {
+				t.Errorf("its conditions are %q and its events %q, want %q and %q", got, events, tt.want, tt.events)
+			}
+			if again, _ := round(); again != written {
+				t.Error("what has not changed is written again")
+			}
+		})
+	}
+}
+
+// That NodeOverlays cannot be followed is logged once, and tried again until they can.
+func TestOverlaysAreFollowedOnceTheyCanBe(t *testing.T) {
+	lines, tries := &strings.Builder{}, 0
+	r := &Overlays{Reporter: Reporter{Log: slog.New(slog.NewTextHandler(lines, nil))}, List: func() []pools.Overlay { return nil },
+		Follow: func(context.Context) error {
+			if tries++; tries < 4 {
+				return errors.New("NodeOverlays may not be listed")
+			}
+			return nil
+		}}
+	r.Start(t.Context())
+	for range 5 {
+		if _, err := r.Round(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Count(lines.String(), "NodeOverlays may not be listed"); got != 1 || tries != 4 {
+		t.Errorf("it was said %d times in %d tries, want once in 4:\n%s", got, tries, lines)
+	}
+}
