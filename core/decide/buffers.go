@@ -82,10 +82,12 @@ func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
 		n.LaunchedFor = nil
+		if slices.ContainsFunc(n.Taints, isOurs) {
+			n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), isOurs)
+		}
 		switch {
 		case n.Closed: // virtual pods stay until it goes, as real ones do
 			n.Deleting = false
-			n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), isDisrupted)
 		case n.Deleting:
 			n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool { return p.Moves() })
 		}
@@ -100,7 +102,11 @@ func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	return &out
 }
 
-func isDisrupted(t constraint.Taint) bool { return t.Key == cluster.TaintDisrupted }
+// isOurs reports whether the taint keeps new pods off a node that is to go or to empty: capacity that is there counts until
+// the node goes, and a node with virtual pods is not to empty.
+func isOurs(t constraint.Taint) bool {
+	return t.Key == cluster.TaintDisrupted || t.Key == cluster.TaintEmptying
+}
 
 // planned says where the pods of one buffer are.
 func planned(b *cluster.Buffer, found *place.Result, launches map[string]string) plan.Buffer {

@@ -80,7 +80,9 @@ func (c *candidate) mayEmpty() bool {
 	if IsEmpty(c.Node) && !c.Emptying() {
 		return false
 	}
-	return !slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool { return holds(&p) && !p.Completes && (p.DoNotDisrupt || p.OneOff != "") })
+	return !slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool {
+		return p.Shape.Virtual || holds(&p) && !p.Completes && (p.DoNotDisrupt || p.OneOff != "")
+	})
 }
 
 // stays reports whether the node does not go for being empty, so that what is free on it counts.

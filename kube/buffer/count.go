@@ -52,8 +52,8 @@ func within(limits, requests corev1.ResourceList) (most int64, bind bool) {
 		if each.Cmp(limit) > 0 {
 			return 0, true
 		}
-		if limit.MilliValue() == math.MaxInt64 { // too large for thousandths
-			most = min(most, limit.Value()/max(1, each.Value()))
+		if limit.CmpInt64(math.MaxInt64/1000) > 0 { // more than thousandths can count
+			most = min(most, int64(min(limit.AsApproximateFloat64()/each.AsApproximateFloat64(), math.MaxInt32)))
 			continue
 		}
 		most = min(most, limit.MilliValue()/each.MilliValue())

@@ -3,11 +3,14 @@ package whole_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +20,7 @@ import (
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/test/fakecloud"
+	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -242,5 +246,99 @@ func TestDriftedNodesOfABufferAreReplaced(t *testing.T) {
 			t.Errorf("launched %d instances for two nodes and two replacements; %s", w.launched(), w.state())
 		}
 		w.sound()
+	})
+}
+
+// A buffer of fifty pods is filled by one plan, and refilled by one.
+func TestABufferOfFiftyIsRefilledByOnePlan(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 96}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.podTemplate("web")
+		w.buffer("spare", 50, nil)
+		w.start(setup{})
+		filled := func() bool { return w.has(50) && w.saysOf("spare", served, fits+"50") }
+		w.until(10*time.Minute, "fifty nodes", filled)
+		w.scale("web", 50)
+		w.until(time.Minute, "fifty pods on nodes that were there", func() bool { return w.run(50) })
+		w.until(10*time.Minute, "another fifty nodes", func() bool { return w.has(100) && w.saysOf("spare", served, fits+"50") })
+		plans := 0
+		for _, line := range w.story.lines {
+			if strings.Contains(line, "made a plan") && !strings.Contains(line, "launches=0") {
+				plans++
+			}
+		}
+		if plans != 2 || w.launched() != 100 {
+			t.Errorf("%d plans launched %d instances, want two plans and 100 instances", plans, w.launched())
+		}
+		w.sound()
+	})
+}
+
+// No capacity is kept in a namespace that is being deleted.
+func TestABufferOfANamespaceThatEnds(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 97}, func(_ *testing.T, w *world) {
+		w.pool("default", nil)
+		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Finalizers: []string{"example.com/slow"}}}
+		w.create(space)
+		w.podTemplate("web")
+		w.buffer("spare", 2, nil)
+		w.start(setup{})
+		w.until(5*time.Minute, "two nodes", func() bool { return w.has(2) })
+		w.delete(space)
+		w.until(5*time.Minute, "no nodes", func() bool {
+			return w.empty() && w.saysOf("spare", resolves, "False ResolutionFailed namespace default is being deleted")
+		})
+	})
+}
+
+// Where buffers may not be listed, or are not installed, all else works, and the log says why.
+func TestBuffersThatMayNotBeRead(t *testing.T) {
+	for name, failure := range map[string]error{
+		"not installed": &meta.NoKindMatchError{GroupKind: v1beta1.GroupVersion.WithKind("CapacityBuffer").GroupKind()},
+		"forbidden":     apierrors.NewForbidden(v1beta1.GroupVersion.WithResource("capacitybuffers").GroupResource(), "", nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			report(t, fakecloud.Options{Seed: 98}, func(t *testing.T, w *world) {
+				w.pool("default", nil)
+				w.podTemplate("web")
+				w.buffer("spare", 2, nil)
+				var allowed atomic.Bool
+				w.start(setup{fault: func(call store.Call) (before, after error) {
+					if call.Kind == "CapacityBufferList" && !allowed.Load() {
+						return failure, nil
+					}
+					return nil, nil
+				}})
+				w.scale("web", 1)
+				w.until(5*time.Minute, "a pod on its node", func() bool { return w.run(1) && w.has(1) })
+				w.scale("web", 0)
+				w.until(5*time.Minute, "no nodes", w.empty)
+				if said := w.story.reports("no capacity is kept for CapacityBuffers"); said != (name == "forbidden") {
+					t.Errorf("the log says that buffers cannot be read: %t", said)
+				}
+				allowed.Store(true)
+				w.until(5*time.Minute, "two nodes for the buffer", func() bool { return w.has(2) })
+			})
+		})
+	}
+}
+
+// Where instances cannot be had, the launch for a buffer is tried again, and no more once it is gone.
+func TestALaunchForABufferIsTriedAgain(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 99}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.podTemplate("web")
+		b := w.buffer("spare", 1, nil)
+		restock := w.unavailable(market.OnDemand)
+		w.start(setup{})
+		w.until(5*time.Minute, "what is in the way", func() bool {
+			return w.saysOf("spare", served, lacks+"1/1 virtual pods required new capacity, 1 failed: ") && len(w.claims()) == 0
+		})
+		w.delete(b)
+		restock()
+		time.Sleep(5 * time.Minute)
+		if w.launched() > 0 {
+			t.Errorf("launched %d instances for a buffer that is gone", w.launched())
+		}
 	})
 }
