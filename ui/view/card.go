@@ -415,6 +415,14 @@ func (k *known) explainPool(card *Card, o record.Object) bool {
 	if row.Weight != 0 {
 		card.Facts = append(card.Facts, Fact{"weight", fmt.Sprint(row.Weight)})
 	}
+	if p.Hours.Nodes != nil {
+		until := ""
+		if !p.Hours.Until.IsZero() {
+			until = " until " + p.Hours.Until.UTC().Format(time.RFC3339)
+		}
+		nodes := brief.Counted(int(*p.Hours.Nodes), "node")
+		card.Facts = append(card.Facts, Fact{"hours", nodes + until})
+	}
 	var names []string
 	for _, o := range overlay.Concern(k.Snapshot, p) {
 		names = append(names, o.Name)
