@@ -10,10 +10,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/test/fakecloud"
 	"github.com/daemok/daemok/test/market"
 )
@@ -150,12 +153,37 @@ func (w *world) tempest(seed uint64) {
 // hasStatic reports whether a static pool is beside the other one, and is scaled in the trouble.
 func hasStatic(u draws) bool { return u("static") < 0.3 }
 
+// hasOverlays reports whether NodeOverlays come, change and go in the trouble.
+func hasOverlays(u draws) bool { return u("overlays") < 0.3 }
+
+// reprice has a NodeOverlay change the price of spot, or takes it away.
+func (w *world) reprice(chance float64) {
+	o := &v1alpha1.NodeOverlay{}
+	err := w.hand.Get(w.t.Context(), client.ObjectKey{Name: "spot"}, o)
+	switch text := fmt.Sprintf("%+d%%", int(400*chance)-100); {
+	case apierrors.IsNotFound(err):
+		o.Name, o.Spec.PriceAdjustment = "spot", &text
+		spot := v1alpha1.Requirement{Key: api.LabelCapacityType, Operator: "In", Values: []string{"spot"}}
+		o.Spec.Requirements = []v1alpha1.Requirement{spot}
+		w.create(o)
+	case err != nil:
+		w.t.Error(err)
+	case chance < 0.2:
+		w.delete(o)
+	default:
+		edit(w, o, func(o *v1alpha1.NodeOverlay) { o.Spec.PriceAdjustment = &text })
+	}
+}
+
 // trouble is what happens in one minute, and how what is short then is had again.
 func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
 	name := func(what string) string { return fmt.Sprint(what, minute) }
 	w.scale("web", int(8*u(name("replicas"))))
 	if hasStatic(u) && u(name("scaled")) < 0.4 {
 		w.scaleNodes("kept", int64(4*u(name("kept"))))
+	}
+	if hasOverlays(u) {
+		w.reprice(u(name("price")))
 	}
 	if u(name("short")) < 0.3 {
 		restocks = append(restocks, w.unavailable(market.Spot))
