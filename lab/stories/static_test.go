@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// kubectl scales a static NodePool: its nodes come and go whatever pods there are, up to its limit, and pods run on them. Its hours come first.
+// kubectl scales a static NodePool: its nodes come and go whatever pods there are, up to its limit, and pods run on
+// them. Its hours come first.
 func TestStaticPoolsAreScaledByKubectl(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
@@ -29,7 +30,8 @@ func TestStaticPoolsAreScaledByKubectl(t *testing.T) {
 		})
 	})
 	hours := func(nodes string) {
-		mustKubectl(t, s.dir, "annotate", "--overwrite", "nodepool", s.namespace, `daemok.sh/hours={changes: [{at: "0 0 * * *", nodes: `+nodes+`}]}`)
+		schedule := `daemok.sh/hours={changes: [{at: "0 0 * * *", nodes: ` + nodes + `}]}`
+		mustKubectl(t, s.dir, "annotate", "--overwrite", "nodepool", s.namespace, schedule)
 	}
 	hours("0")
 	s.await("no node outside the hours of the NodePool", "v1/Node", ofPool(s.namespace, 0))

@@ -13,8 +13,8 @@ import (
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
-// A pod that would come back larger keeps its large node: a smaller one would be too small for the next. That holds while
-// a VerticalPodAutoscaler sets what it recommends, and no longer.
+// A pod that would come back larger keeps its large node: a smaller one would be too small for the next. That holds
+// while a VerticalPodAutoscaler sets what it recommends, and no longer.
 func TestPodsMoveWithWhatIsRecommendedForThem(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 98}, func(t *testing.T, w *world) {
 		v := &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
@@ -35,7 +35,9 @@ func TestPodsMoveWithWhatIsRecommendedForThem(t *testing.T) {
 		edit(w, v, func(v *vpav1.VerticalPodAutoscaler) {
 			v.Spec.UpdatePolicy = &vpav1.UpdatePolicy{UpdateMode: vpav1.ModeOff}
 		})
-		w.until(30*time.Minute, "a smaller node in its place", func() bool { return len(w.still(first)) == 0 && w.run(1) })
+		w.until(30*time.Minute, "a smaller node in its place", func() bool {
+			return len(w.still(first)) == 0 && w.run(1)
+		})
 		w.sound()
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 )
 
+const lastDay = "2026-12-31T12:00:00Z"
+
 const office = `
 timeZone: Europe/Berlin
 holidays: [2026-12-25]
@@ -27,11 +29,11 @@ func TestHours(t *testing.T) {
 		"over the weekend":                {office, "2026-12-05T12:00:00+01:00", "0 nodes until 2026-12-07T06:00:00Z"},
 		"on a holiday nothing changes":    {office, "2026-12-25T12:00:00+01:00", "0 nodes until 2026-12-28T06:00:00Z"},
 		"in summer the clocks are ahead":  {office, "2026-07-01T07:00:00+02:00", "5 nodes until 2026-07-01T17:00:00Z"},
-		"once a month":                    {`changes: [{at: "0 0 1 * *", nodes: 3}]`, "2026-12-31T12:00:00Z", "3 nodes until 2027-01-01T00:00:00Z"},
-		"once a year":                     {`changes: [{at: "0 0 1 1 *", nodes: 3}]`, "2026-12-31T12:00:00Z", "3 nodes until 2027-01-01T00:00:00Z"},
-		"of two at once the later counts": {`changes: [{at: "0 0 * * *", nodes: 3}, {at: "0 0 * * *", nodes: 4}]`, "2026-12-31T12:00:00Z", "4 nodes until 2027-01-01T00:00:00Z"},
-		"a day that there is not":         {`changes: [{at: "0 0 31 2 *", nodes: 3}]`, "2026-12-31T12:00:00Z", "nothing"},
-		"there are no hours":              {"", "2026-12-31T12:00:00Z", "nothing"},
+		"once a month":                    {`changes: [{at: "0 0 1 * *", nodes: 3}]`, lastDay, "3 nodes until 2027-01-01T00:00:00Z"},
+		"once a year":                     {`changes: [{at: "0 0 1 1 *", nodes: 3}]`, lastDay, "3 nodes until 2027-01-01T00:00:00Z"},
+		"of two at once the later counts": {`changes: [{at: "0 0 * * *", nodes: 3}, {at: "0 0 * * *", nodes: 4}]`, lastDay, "4 nodes until 2027-01-01T00:00:00Z"},
+		"a day that there is not":         {`changes: [{at: "0 0 31 2 *", nodes: 3}]`, lastDay, "nothing"},
+		"there are no hours":              {"", lastDay, "nothing"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
