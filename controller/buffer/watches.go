@@ -150,9 +150,7 @@ func (w *watches) is(b *v1beta1.CapacityBuffer, first bool) {
 		w.old[name] = true
 	}
 	w.mu.Unlock()
-	if news {
-		w.poke()
-	}
+	w.poke() // also for a status: one that could not be written onto what was seen before can be now
 	if first {
 		before = b
 	}

@@ -35,13 +35,22 @@ func headroomOf(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	if len(s.Buffers) == 0 || policy.IgnoreBuffers {
 		return headroom{}
 	}
-	with := withPlaced(s, launches, taken)
+	var virtual []cluster.Pod
 	for i := range s.Buffers {
-		with.Waiting = append(with.Waiting, s.Buffers[i].Virtual()...)
+		virtual = append(virtual, s.Buffers[i].Virtual()...)
 	}
+	with := withPlaced(s, launches, taken)
+	var stay []plan.Placement
+	if slices.ContainsFunc(s.Nodes, func(n cluster.Node) bool { return n.Closed }) {
+		stay, virtual = onWhatStays(with, virtual, policy)
+		with = withPlaced(s, launches, slices.Concat(taken, stay))
+		reopen(with.Nodes)
+	}
+	with.Waiting = virtual
 	with.SortLists()
 	policy.Nominated = true // kube-scheduler puts no virtual pod elsewhere
 	found, _, _ := homes(with, policy, effort)
+	found.Placements = slices.Concat(stay, found.Placements)
 	out := headroom{spotMore: found.SpotMore, steps: found.Steps, exhausted: found.Exhausted}
 	names := map[string]string{}
 	for i := range found.Launches {
@@ -85,10 +94,7 @@ func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 		if slices.ContainsFunc(n.Taints, isOurs) {
 			n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), isOurs)
 		}
-		switch {
-		case n.Closed: // virtual pods stay until it goes, as real ones do
-			n.Deleting = false
-		case n.Deleting:
+		if n.Deleting {
 			n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool { return p.Moves() })
 		}
 		if more := onNode[n.Name]; more != nil {
@@ -102,8 +108,37 @@ func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	return &out
 }
 
-// isOurs reports whether the taint keeps new pods off a node that is to go or to empty: capacity that is there counts until
-// the node goes, and a node with virtual pods is not to empty.
+// onWhatStays finds places for virtual pods where no node needs to stay that is to go with a move: that may take
+// long, and nothing that is needed then is withdrawn. It returns the pods that are left.
+func onWhatStays(s *cluster.Snapshot, virtual []cluster.Pod, policy Policy) (stay []plan.Placement, left []cluster.Pod) {
+	with := *s
+	with.Waiting, with.Pools = virtual, slices.Clone(s.Pools)
+	for i := range with.Pools {
+		with.Pools[i].NotReady = "nothing is launched while there is room"
+	}
+	with.SortLists()
+	options := policy.asking()
+	options.Steps, options.Unproven, options.Unexplained = placeSteps, true, true
+	stay = place.Place(&with, options).Placements
+	has := map[string]bool{}
+	for i := range stay {
+		has[stay[i].Pod.UID] = true
+	}
+	return stay, slices.DeleteFunc(virtual, func(p cluster.Pod) bool { return has[p.UID] })
+}
+
+// reopen opens the nodes that are to go with moves: virtual pods stay there until they go, as real ones do, so that
+// nothing is launched for them beside what takes the place of the nodes.
+func reopen(nodes []cluster.Node) {
+	for i := range nodes {
+		if nodes[i].Closed {
+			nodes[i].Deleting = false
+		}
+	}
+}
+
+// isOurs reports whether the taint keeps new pods off a node that is to go or to empty: capacity that is there
+// counts until the node goes, and a node with virtual pods is not to empty.
 func isOurs(t constraint.Taint) bool {
 	return t.Key == cluster.TaintDisrupted || t.Key == cluster.TaintEmptying
 }

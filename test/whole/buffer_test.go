@@ -52,6 +52,12 @@ func (w *world) buffer(name string, replicas int32, change func(*v1beta1.Capacit
 	return out
 }
 
+// scaleBuffer has a CapacityBuffer keep capacity for so many pods.
+func (w *world) scaleBuffer(name string, replicas int32) {
+	w.t.Helper()
+	edit(w, w.bufferNow(name), func(b *v1beta1.CapacityBuffer) { b.Spec.Replicas = &replicas })
+}
+
 // bufferNow is a CapacityBuffer as it is now.
 func (w *world) bufferNow(name string) *v1beta1.CapacityBuffer {
 	w.t.Helper()

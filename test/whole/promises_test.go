@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate/podspec"
@@ -43,6 +44,7 @@ type promises struct {
 	claims map[string]*karpv1.NodeClaim
 	nodes  map[string]*corev1.Node
 	pods   map[types.UID]*podLife
+	spares map[string]*v1beta1.CapacityBuffer
 	wanted demand
 
 	ended     map[string]bool            // instances whose end was looked at
@@ -62,7 +64,7 @@ type podLife struct {
 func keepPromises(w *world) *promises {
 	p := &promises{
 		t: w.t, story: w.story, instance: w.cloud.Market().Machine,
-		pools: map[string]*karpv1.NodePool{}, claims: map[string]*karpv1.NodeClaim{}, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*podLife{},
+		pools: map[string]*karpv1.NodePool{}, claims: map[string]*karpv1.NodeClaim{}, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*podLife{}, spares: map[string]*v1beta1.CapacityBuffer{},
 		ended: map[string]bool{}, taken: map[string]string{}, voluntary: map[types.UID]bool{}, broken: map[string]map[string]bool{},
 	}
 	w.server.AuditTo(p.audit)
@@ -102,6 +104,9 @@ func (p *promises) audit(a store.Audit) {
 	switch is.(type) {
 	case *karpv1.NodePool:
 		follow(p.pools, name, a)
+	case *v1beta1.CapacityBuffer:
+		follow(p.spares, name, a)
+		p.counts()
 	case *corev1.Pod:
 		before, _ := a.Before.(*corev1.Pod)
 		if byController && a.Call.Verb == store.Delete && before != nil {
@@ -159,7 +164,17 @@ func (p *promises) follows(a store.Audit, pod *corev1.Pod) {
 	if life := p.pods[pod.UID]; life != nil && life.boundAt.IsZero() && pod.Spec.NodeName != "" {
 		life.boundAt = time.Now()
 	}
+	p.counts()
+}
+
+// counts counts the pods that want a place, virtual ones among them.
+func (p *promises) counts() {
 	n := 0
+	for _, b := range p.spares {
+		if b.Spec.Replicas != nil { // seeds have no other buffers
+			n += int(*b.Spec.Replicas)
+		}
+	}
 	for _, life := range p.pods {
 		if life.DeletionTimestamp == nil && !podspec.IsTerminal(life.Pod) && isSlot(life.Pod) {
 			n++

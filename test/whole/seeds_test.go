@@ -98,6 +98,10 @@ func (w *world) tempest(seed uint64) {
 	if hasStatic(u) {
 		w.pool("kept", func(p *karpv1.NodePool) { keeps(int64(3*u("kept")), int64(5*u("kept most")))(p) })
 	}
+	if hasBuffer(u) {
+		w.podTemplate("web")
+		w.buffer("spare", int32(3*u("spare")), nil)
+	}
 	if has(podBudgets) && u("guarded") < 0.5 {
 		w.pdbs("web", chosen(u, "may be gone", intstr.FromInt32(1), intstr.FromString("50%")))
 	}
@@ -128,6 +132,9 @@ func (w *world) tempest(seed uint64) {
 	w.scale("web", 5)
 	if hasStatic(u) {
 		w.scaleNodes("kept", 0)
+	}
+	if hasBuffer(u) {
+		w.scaleBuffer("spare", 0)
 	}
 	if has(lostBinds) && u("last binds") < 0.5 {
 		w.losesBinds(func(p *corev1.Pod) bool { return u("last/"+string(p.UID)) < 0.5 })
@@ -175,6 +182,9 @@ func (w *world) reprice(chance float64) {
 	}
 }
 
+// hasBuffer reports whether capacity is kept for pods like those that come, and changes in the trouble.
+func hasBuffer(u draws) bool { return u("buffer") < 0.3 }
+
 // trouble is what happens in one minute, and how what is short then is had again.
 func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
 	name := func(what string) string { return fmt.Sprint(what, minute) }
@@ -184,6 +194,9 @@ func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
 	}
 	if hasOverlays(u) {
 		w.reprice(u(name("price")))
+	}
+	if hasBuffer(u) && u(name("kept free")) < 0.4 {
+		w.scaleBuffer("spare", int32(4*u(name("spare"))))
 	}
 	if u(name("short")) < 0.3 {
 		restocks = append(restocks, w.unavailable(market.Spot))
