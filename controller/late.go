@@ -23,7 +23,8 @@ type recommendations struct {
 
 // follow tries once to have the cluster state take them in.
 func (r *recommendations) follow(ctx context.Context) {
-	err := r.clusterState.FollowLate(ctx, r.Live, r.Watches, &vpav1.VerticalPodAutoscaler{}, "verticalpodautoscalers.autoscaling.k8s.io")
+	const name = "verticalpodautoscalers.autoscaling.k8s.io"
+	err := snapshot.FollowLate(ctx, r.clusterState, r.Live, r.Watches, &vpav1.VerticalPodAutoscaler{}, name)
 	r.followed = err == nil
 	if r.followed || errors.Is(err, snapshot.ErrNotServed) {
 		return

@@ -27,7 +27,7 @@ func (o *Overlays) Used() bool { return !o.of.settings.NoOverlays }
 
 // Follow has the cluster state take in NodeOverlays, as FollowLate does.
 func (o *Overlays) Follow(ctx context.Context, live client.Reader, informers cache.Informers) error {
-	err := o.of.FollowLate(ctx, live, informers, &v1alpha1.NodeOverlay{}, "nodeoverlays.karpenter.sh")
+	err := FollowLate(ctx, o.of, live, informers, &v1alpha1.NodeOverlay{}, "nodeoverlays.karpenter.sh")
 	o.of.mu.Lock()
 	defer o.of.mu.Unlock()
 	o.followed = err == nil
@@ -37,7 +37,7 @@ func (o *Overlays) Follow(ctx context.Context, live client.Reader, informers cac
 // FollowLate has the cluster state take in objects of a type once they can be listed: a watch of what is not
 // served, or may not be read, would keep all others waiting. Until then there are none. It is called until it
 // returns no error. name is that of the type's CustomResourceDefinition.
-func (k *ClusterState) FollowLate(ctx context.Context, live client.Reader, informers cache.Informers,
+func FollowLate(ctx context.Context, k *ClusterState, live client.Reader, informers cache.Informers,
 	of client.Object, name string) error {
 	r := k.rowOf(of)
 	err := live.List(ctx, r.newList(), client.Limit(1))
