@@ -27,11 +27,13 @@ func TestResolve(t *testing.T) {
 		t.Fatal(err)
 	}
 	pods := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}}
-	pods.Spec = corev1.PodSpec{NodeName: "n1", SchedulingGates: []corev1.PodSchedulingGate{{Name: "later"}}, Volumes: []corev1.Volume{
-		{Name: "own", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}},
+	own := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}
+	pods.Spec = corev1.PodSpec{NodeName: "n1", SchedulingGates: []corev1.PodSchedulingGate{{Name: "later"}}}
+	pods.Spec.Volumes = []corev1.Volume{
+		{Name: "own", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: own}},
 		{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 		{Name: "settings", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}},
-	}}
+	}
 	golden, lost := *pods.DeepCopy(), *pods.DeepCopy()
 	golden.Spec.PriorityClassName, lost.Spec.PriorityClassName = "golden", "lost"
 	from := fake.NewClientBuilder().WithScheme(scheme).WithObjects(

@@ -27,7 +27,7 @@ import (
 // oneCore asks for as much as each pod of a deployment does: one fits on an m5.large.
 func oneCore() corev1.PodTemplateSpec {
 	out := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}}
-	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("256Mi")}
+	requests := corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("256Mi")}
 	out.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: requests}}}
 	return out
 }
@@ -266,7 +266,9 @@ func TestABufferOfFiftyIsRefilledByOnePlan(t *testing.T) {
 		w.until(10*time.Minute, "fifty nodes", filled)
 		w.scale("web", 50)
 		w.until(time.Minute, "fifty pods on nodes that were there", func() bool { return w.run(50) })
-		w.until(10*time.Minute, "another fifty nodes", func() bool { return w.has(100) && w.saysOf("spare", served, fits+"50") })
+		w.until(10*time.Minute, "another fifty nodes", func() bool {
+			return w.has(100) && w.saysOf("spare", served, fits+"50")
+		})
 		plans := 0
 		for _, line := range w.story.lines {
 			if strings.Contains(line, "made a plan") && !strings.Contains(line, "launches=0") {
@@ -284,7 +286,8 @@ func TestABufferOfFiftyIsRefilledByOnePlan(t *testing.T) {
 func TestABufferOfANamespaceThatEnds(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 97}, func(_ *testing.T, w *world) {
 		w.pool("default", nil)
-		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Finalizers: []string{"example.com/slow"}}}
+		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+		space.Finalizers = []string{"example.com/slow"}
 		w.create(space)
 		w.podTemplate("web")
 		w.buffer("spare", 2, nil)

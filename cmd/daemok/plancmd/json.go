@@ -20,16 +20,21 @@ type JSON struct {
 	Failing     []string         `json:"failing,omitempty"` // NodeClaims whose launch fails, and why
 	Unread      []string         `json:"unread,omitempty"`  // what may not be read, and what the plan lacks for that
 	Unplaced    []unplacedJSON   `json:"unplaced"`
-	Short       []shortJSON      `json:"short"`   // static pools that lack nodes which cannot be launched now
-	Buffers     []bufferJSON     `json:"buffers"` // where capacity is kept for pods that may come
-	Dropped     []droppedJSON    `json:"dropped"` // those of removals last
-	Together    []togetherJSON   `json:"openTogether"`
+	standingJSON
+	Dropped  []droppedJSON  `json:"dropped"` // those of removals last
+	Together []togetherJSON `json:"openTogether"`
 	costJSON
 	Margins []marginJSON `json:"margins"`
 	expectedJSON
 	Manifests *additionJSON `json:"manifests,omitempty"` // absent without -f
 	WhatIf    []whatIfJSON  `json:"whatIf"`
 	effortJSON
+}
+
+// standingJSON is what is kept whatever pods wait.
+type standingJSON struct {
+	Short   []shortJSON  `json:"short"`   // static pools that lack nodes which cannot be launched now
+	Buffers []bufferJSON `json:"buffers"` // where capacity is kept for pods that may come
 }
 
 type shortJSON struct {
@@ -186,23 +191,20 @@ type reasonJSON struct {
 // view turns a plan into its form for scripts.
 func view(p *plan.Plan) JSON {
 	v := JSON{
-		costJSON:    costJSON{dollars(p.CostBefore), dollars(p.CostAfter), dollars(p.LaunchCost()), nil, nil},
-		Margins:     output.Each(p.Margins, marginView),
-		Basis:       p.Basis,
-		Launches:    output.Each(p.Launches, launchView),
-		Placements:  output.Each(p.Placements, placementView),
-		Withdrawals: output.Each(p.Withdrawals, withdrawalView),
-		Removals:    output.Each(p.Removals(), removalView),
-		Moves:       output.Each(p.Moves, moveView),
-		Kept:        output.Each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
-		Unplaced:    output.Each(p.Unplaced, unplacedView),
-		Short: output.Each(p.Short, func(x plan.Short) shortJSON {
-			return shortJSON{x.Pool.String(), x.Want, x.Missing, x.Why()}
-		}),
-		Buffers:    output.Each(p.Buffers, bufferView),
-		Dropped:    output.Each(p.Dropped, droppedView),
-		Together:   output.Each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
-		effortJSON: effortJSON{p.Steps, p.Exhausted},
+		costJSON:     costJSON{dollars(p.CostBefore), dollars(p.CostAfter), dollars(p.LaunchCost()), nil, nil},
+		Margins:      output.Each(p.Margins, marginView),
+		Basis:        p.Basis,
+		Launches:     output.Each(p.Launches, launchView),
+		Placements:   output.Each(p.Placements, placementView),
+		Withdrawals:  output.Each(p.Withdrawals, withdrawalView),
+		Removals:     output.Each(p.Removals(), removalView),
+		Moves:        output.Each(p.Moves, moveView),
+		Kept:         output.Each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
+		Unplaced:     output.Each(p.Unplaced, unplacedView),
+		standingJSON: standingJSON{output.Each(p.Short, shortView), output.Each(p.Buffers, bufferView)},
+		Dropped:      output.Each(p.Dropped, droppedView),
+		Together:     output.Each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
+		effortJSON:   effortJSON{p.Steps, p.Exhausted},
 	}
 	for i := range p.Moves {
 		v.Dropped = append(v.Dropped, output.Each(p.Moves[i].Dropped, droppedView)...)
@@ -259,6 +261,8 @@ func launchView(l plan.Launch) launchJSON {
 	}
 	return view
 }
+
+func shortView(x plan.Short) shortJSON { return shortJSON{x.Pool.String(), x.Want, x.Missing, x.Why()} }
 
 func bufferView(b plan.Buffer) bufferJSON {
 	out := bufferJSON{Buffer: b.Namespace + "/" + b.Name, Want: b.Want, Fits: b.Fits(), Missing: b.Missing, Why: b.NotReady}
