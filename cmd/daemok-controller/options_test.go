@@ -39,7 +39,10 @@ func TestOptions(t *testing.T) {
 		"each machine costs what is declared":                               {nil, with(map[string]string{"MACHINE_COST": "0.0125"}), func(o options) bool { return o.instanceCost == 12500 }},
 		"machines cost no more than AWS says, and surplus credits are used": {nil, named, func(o options) bool { return o.instanceCost == 0 && o.surplusCredits }},
 		"surplus credits can be ruled out":                                  {nil, with(map[string]string{"SURPLUS_CREDITS": "false"}), func(o options) bool { return !o.surplusCredits }},
-		"what was written for Cluster Autoscaler counts where users say so": {nil, with(map[string]string{"CLUSTER_AUTOSCALER_ANNOTATIONS": "true"}), func(o options) bool { return bool(o.poolDefaults().ClusterAutoscaler) }},
+		"what was written for Cluster Autoscaler counts": {
+			nil, with(map[string]string{"CLUSTER_AUTOSCALER_ANNOTATIONS": "true"}),
+			func(o options) bool { return bool(o.poolDefaults().ClusterAutoscaler) },
+		},
 		"and nowhere else": {nil, named, func(o options) bool { return !bool(o.poolDefaults().ClusterAutoscaler) }},
 		"gates that do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"FEATURE_GATES: Foo is not known"}) && o.cpuRequests == 500

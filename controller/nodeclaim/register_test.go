@@ -106,8 +106,9 @@ func TestNotInitialised(t *testing.T) {
 			c.Spec.StartupTaints = []corev1.Taint{startup}
 			c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"),
 				gpu: resource.MustParse("1")}
-			if reason, message := (initialization{}).lacks(c, tt.node); reason != tt.reason || (message == "") != (reason == "") {
-				t.Errorf("notInitialised = %q, %q; want %q", reason, message, tt.reason)
+			reason, message := (initialization{}).lacks(c, tt.node)
+			if reason != tt.reason || (message == "") != (reason == "") {
+				t.Errorf("lacks = %q, %q; want %q", reason, message, tt.reason)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 // TestPodsThatNoEvictionEverRemoves: they keep their nodes, and need no other place, until the
 // instance is about to be taken away.
 func TestPodsThatNoEvictionEverRemoves(t *testing.T) {
+	kept := Protection{DoNotDisrupt: true}
 	now := time.Unix(0, 0)
 	soon := now.Add(uprootsFor)
 	never := PodDisruptionBudget{Namespace: "default", Name: "web", Never: true}
@@ -30,8 +31,8 @@ func TestPodsThatNoEvictionEverRemoves(t *testing.T) {
 		"a machine that is about to be taken away":      {never, Pod{PDBs: "web"}, Node{EndsAt: soon}, false},
 		"a machine that is taken away in days":          {never, Pod{PDBs: "web"}, Node{EndsAt: now.Add(48 * time.Hour)}, true},
 		"a machine that is drained and goes now":        {never, Pod{PDBs: "web"}, Node{InstanceEnds: true}, false},
-		"do-not-disrupt":                                {PodDisruptionBudget{}, Pod{Protection: Protection{DoNotDisrupt: true}}, Node{}, true},
-		"the same, on a machine about to be taken away": {PodDisruptionBudget{}, Pod{Protection: Protection{DoNotDisrupt: true}}, Node{EndsAt: soon}, false},
+		"do-not-disrupt":                                {PodDisruptionBudget{}, Pod{Protection: kept}, Node{}, true},
+		"the same, on a machine about to be taken away": {PodDisruptionBudget{}, Pod{Protection: kept}, Node{EndsAt: soon}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -37,7 +37,8 @@ func BenchmarkOverlays(b *testing.B) {
 	listed := large()
 	pools := make([]overlay.Pool, 100)
 	for i := range pools {
-		pools[i] = overlay.Pool{Labels: labels(fmt.Sprintf("pool=p%d", i), fmt.Sprintf("team=t%d", i%10)), Listed: listed}
+		own := labels(fmt.Sprintf("pool=p%d", i), fmt.Sprintf("team=t%d", i%10))
+		pools[i] = overlay.Pool{Labels: own, Listed: listed}
 	}
 	only := func(key, value string) constraint.Requirement {
 		return constraint.Requirement{Key: key, Set: constraint.Values(value)}

@@ -27,7 +27,8 @@ func catalogue() *cluster.Catalogue {
 	c := &cluster.Catalogue{Revision: 1}
 	for _, name := range []string{"c5.large", "m5.large", "p9.large"} {
 		family, _, _ := strings.Cut(name, ".")
-		k := cluster.InstanceType{Name: name, Labels: labels("node.kubernetes.io/instance-type="+name, "family="+family)}
+		of := labels("node.kubernetes.io/instance-type="+name, "family="+family)
+		k := cluster.InstanceType{Name: name, Labels: of}
 		k.Capacity = quantity.Resources{CPU: 2000, Memory: 8 * quantity.GiB}.With("example.com/gpu", 1)
 		k.Allocatable = k.Capacity
 		for _, zone := range []string{"a", "b"} {

@@ -102,6 +102,6 @@ func TestTheStatusOfAnOverlayChangesNothing(t *testing.T) {
 	k.Seen(o)
 	after := k.Snapshot()
 	if before.Revision != after.Revision || before.Pools[0].Catalogue != after.Pools[0].Catalogue {
-		t.Errorf("revision %d became %d, want the same snapshot with the same catalogues", before.Revision, after.Revision)
+		t.Errorf("revision %d became %d, want the same snapshot and catalogues", before.Revision, after.Revision)
 	}
 }

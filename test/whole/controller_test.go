@@ -150,7 +150,8 @@ func (w *world) start(s setup) *controller {
 			Policy: s.policy, Effort: effort, Window: planner.Window{Idle: time.Second, Max: 10 * time.Second}, Spreads: s.spreads, NewID: w.newID,
 			Filled: s.begins, Began: func() {}, NoOverlays: s.noOverlays,
 		},
-		Self: product.Self{Cluster: "test", Namespace: "kube-system", Pod: s.pod}, Steering: true, Record: &record.Record{}, Traces: s.traces, PoolDefaults: translate.PoolDefaults{ClusterAutoscaler: s.others},
+		Self: product.Self{Cluster: "test", Namespace: "kube-system", Pod: s.pod}, Steering: true, Record: &record.Record{}, Traces: s.traces,
+		PoolDefaults: translate.PoolDefaults{ClusterAutoscaler: s.others},
 	})
 	if err == nil && s.traces != nil {
 		err = (&follower.Follower{Metrics: metrics, Leading: func() bool { return true }, Traces: s.traces, Now: now}).Follow(ctx, shown)

@@ -79,7 +79,7 @@ func TestAnOverlayDecidesWhatIsLaunched(t *testing.T) {
 		w.until(time.Minute, "its condition", func() bool { return w.says("paid") == "True ValidationSucceeded" })
 		time.Sleep(30 * time.Minute)
 		if w.launched() != 1 {
-			t.Fatalf("launched %d instances, want one: consolidation counts by the overlay; %s", w.launched(), w.state())
+			t.Fatalf("launched %d instances, want one: overlaid prices count; %s", w.launched(), w.state())
 		}
 		w.delete(paid)
 		w.until(30*time.Minute, "the pod on what AWS sells cheapest", func() bool {

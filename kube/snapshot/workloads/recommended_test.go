@@ -31,7 +31,8 @@ func ofDeployment(name string, replicas int32) *appsv1.ReplicaSet {
 	above := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Controller: new(true)}
 	r.OwnerReferences = []metav1.OwnerReference{above}
 	asks := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
-	r.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: asks}}}
+	main := corev1.Container{Name: "main", Resources: corev1.ResourceRequirements{Requests: asks}}
+	r.Spec.Template.Spec.Containers = []corev1.Container{main}
 	return r
 }
 
@@ -46,7 +47,7 @@ func TestARecommendationIsForThePodsOfItsTarget(t *testing.T) {
 	table.Seen(ofDeployment("web-1", 1))
 	changes := table.RecommendationSeen(recommends("web", "3"))
 	if len(changes) != 1 || changes[0].ID != id("web-1") || !changes[0].AsksOtherwise() || cpu(table, "web-1") != "3" {
-		t.Errorf("of a ReplicaSet seen before, the changes are %+v, and pods get %s of cpu, want 3", changes, cpu(table, "web-1"))
+		t.Errorf("changes are %+v, and pods of a ReplicaSet seen before get %s of cpu, want 3", changes, cpu(table, "web-1"))
 	}
 	if c := table.Seen(ofDeployment("web-2", 1)); c.Now.Recommended.CPU.String() != "3" {
 		t.Errorf("of a ReplicaSet seen later, pods get %s of cpu, want 3", c.Now.Recommended.CPU)
@@ -63,7 +64,7 @@ func TestARecommendationIsForThePodsOfItsTarget(t *testing.T) {
 	}
 	table.RecommendationGone(recommends("more", "4"))
 	if last := table.RecommendationGone(recommends("web", "3")); len(last) != 1 || cpu(table, "web-2") != "0" {
-		t.Errorf("once both are gone, the last change is %+v, and pods get %s of cpu, want 0", last, cpu(table, "web-2"))
+		t.Errorf("once both are gone, the change is %+v, and pods get %s of cpu, want 0", last, cpu(table, "web-2"))
 	}
 }
 

@@ -20,7 +20,9 @@ func TestNewPodsRequestWhatIsRecommended(t *testing.T) {
 		"it raises one resource and leaves what is less": {`
 recommended: [{containerName: main, target: {cpu: "2", memory: 512Mi}}]`, "cpu 2100m memory 1Gi"},
 		"containers are raised one by one": {`
-recommended: [{containerName: main, target: {cpu: 100m}}, {containerName: agent, target: {cpu: 300m, memory: 256Mi}}]`, "cpu 800m memory 1280Mi"},
+recommended:
+- {containerName: main, target: {cpu: 100m}}
+- {containerName: agent, target: {cpu: 300m, memory: 256Mi}}`, "cpu 800m memory 1280Mi"},
 		"in mode Off nothing is set": {`
 spec: {updatePolicy: {updateMode: "Off"}}
 recommended: [{containerName: main, target: {cpu: "2"}}]`, "cpu 600m memory 1Gi"},
@@ -29,10 +31,18 @@ spec: {updatePolicy: {updateMode: Initial}}
 recommended: [{containerName: main, target: {cpu: "2"}}]`, "cpu 2100m memory 1Gi"},
 		"a container may be left out": {`
 spec: {resourcePolicy: {containerPolicies: [{containerName: main, mode: "Off"}, {containerName: "*"}]}}
-recommended: [{containerName: main, target: {cpu: "2"}}, {containerName: agent, target: {cpu: 300m}}]`, "cpu 800m memory 1Gi"},
+recommended:
+- {containerName: main, target: {cpu: "2"}}
+- {containerName: agent, target: {cpu: 300m}}`, "cpu 800m memory 1Gi"},
 		"bounds hold, and a container's own policy wins over that of all": {`
-spec: {resourcePolicy: {containerPolicies: [{containerName: "*", maxAllowed: {cpu: 200m}}, {containerName: main, minAllowed: {memory: 2Gi}, maxAllowed: {cpu: 1500m}}]}}
-recommended: [{containerName: main, target: {cpu: "2", memory: 512Mi}}, {containerName: agent, target: {cpu: "1"}}]`, "cpu 1700m memory 2Gi"},
+spec:
+  resourcePolicy:
+    containerPolicies:
+    - {containerName: "*", maxAllowed: {cpu: 200m}}
+    - {containerName: main, minAllowed: {memory: 2Gi}, maxAllowed: {cpu: 1500m}}
+recommended:
+- {containerName: main, target: {cpu: "2", memory: 512Mi}}
+- {containerName: agent, target: {cpu: "1"}}`, "cpu 1700m memory 2Gi"},
 		"resources that it does not control stay": {`
 spec: {resourcePolicy: {containerPolicies: [{containerName: "*", controlledResources: [memory]}]}}
 recommended: [{containerName: main, target: {cpu: "2", memory: 2Gi}}]`, "cpu 600m memory 2Gi"},
@@ -40,7 +50,11 @@ recommended: [{containerName: main, target: {cpu: "2", memory: 2Gi}}]`, "cpu 600
 spec: {startupBoost: {cpu: {type: Factor, factor: 3}}}
 recommended: [{containerName: main, target: {cpu: 700m}}]`, "cpu 2200m memory 1Gi"},
 		"or adds to it, for one container": {`
-spec: {startupBoost: {cpu: {type: Factor, factor: 3}}, resourcePolicy: {containerPolicies: [{containerName: main, startupBoost: {cpu: {type: Quantity, quantity: 300m}}}]}}
+spec:
+  startupBoost: {cpu: {type: Factor, factor: 3}}
+  resourcePolicy:
+    containerPolicies:
+    - {containerName: main, startupBoost: {cpu: {type: Quantity, quantity: 300m}}}
 recommended: [{containerName: main, target: {cpu: 700m}}]`, "cpu 1100m memory 1Gi"},
 		"nothing is recommended yet": {`spec: {}`, "cpu 600m memory 1Gi"},
 	}
