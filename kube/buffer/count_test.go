@@ -9,8 +9,6 @@ import (
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 )
 
-type spec = v1beta1.CapacityBufferSpec
-
 func list(pairs ...string) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for i := 0; i < len(pairs); i += 2 {
