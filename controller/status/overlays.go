@@ -56,6 +56,9 @@ func (r *Overlays) update(ctx context.Context, o pools.Overlay) error {
 		reason, message = v1alpha1.ReasonConflict, o.Idle
 	}
 	var changed bool
+	if message == "" && o.Unsure && isInConflict(next) {
+		return nil // by a pool of which this process does not know yet what it may launch
+	}
 	if message == "" {
 		changed = condition.SetTrue(next, kind, now)
 	} else {
@@ -72,4 +75,10 @@ func (r *Overlays) update(ctx context.Context, o pools.Overlay) error {
 		r.Log.Warn("a NodeOverlay has no effect", "overlay", next.Name, "reason", reason, "message", message)
 	}
 	return r.write(ctx, next, o.Object)
+}
+
+// isInConflict reports whether the conditions of an overlay say so, of its spec as it is.
+func isInConflict(o *v1alpha1.NodeOverlay) bool {
+	c := condition.Get(o, v1alpha1.OverlayValidationSucceeded)
+	return c != nil && c.Reason == v1alpha1.ReasonConflict && c.ObservedGeneration == o.Generation
 }

@@ -76,6 +76,59 @@ func TestConditionsOfOverlays(t *testing.T) {
 	}
 }
 
+// A conflict stays while it is not known of all pools what they may launch, such as after a restart.
+func TestAConflictStaysWhileItMayBeOne(t *testing.T) {
+	conflict := pools.Overlay{Known: true, Idle: "conflict with NodeOverlay b"}
+	unsure, sure := pools.Overlay{Known: true, Unsure: true}, pools.Overlay{Known: true}
+	edited := func(o *v1alpha1.NodeOverlay) { o.Generation++ }
+	tests := map[string]struct {
+		first, then pools.Overlay
+		edit        func(*v1alpha1.NodeOverlay)
+		want        string
+	}{
+		"while a pool may have it":         {conflict, unsure, nil, "False Conflict"},
+		"until no pool has it":             {conflict, sure, nil, "True ValidationSucceeded"},
+		"not once its spec is another one": {conflict, unsure, edited, "True ValidationSucceeded"},
+		"none is made up":                  {unsure, unsure, nil, "True ValidationSucceeded"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := runtime.NewScheme()
+			if err := v1alpha1.AddToScheme(s); err != nil {
+				t.Fatal(err)
+			}
+			o := &v1alpha1.NodeOverlay{ObjectMeta: metav1.ObjectMeta{Name: "o", Generation: 3}}
+			o.Spec.Price = new("0.1")
+			store := fake.NewClientBuilder().WithScheme(s).WithObjects(o).WithStatusSubresource(o).Build()
+			r := &Overlays{Reporter: Reporter{
+				Store: store, Events: &heard{}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+			}}
+			var live v1alpha1.NodeOverlay
+			read := func() {
+				if err := store.Get(t.Context(), client.ObjectKeyFromObject(o), &live); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, is := range []pools.Overlay{tt.first, tt.then} {
+				read()
+				if i == 1 && tt.edit != nil {
+					tt.edit(&live)
+				}
+				is.Object = live.DeepCopy()
+				r.List = func() []pools.Overlay { return []pools.Overlay{is} }
+				if _, err := r.Round(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			read()
+			c := condition.Get(&live, v1alpha1.OverlayValidationSucceeded)
+			if got := string(c.Status) + " " + c.Reason; got != tt.want {
+				t.Errorf("its condition is %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 // That NodeOverlays cannot be followed is logged once, and tried again until they can.
 func TestOverlaysAreFollowedOnceTheyCanBe(t *testing.T) {
 	lines, tries := &strings.Builder{}, 0

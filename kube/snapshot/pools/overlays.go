@@ -37,6 +37,7 @@ type Overlay struct {
 	Invalid string                // what in it cannot be used, and the way out; empty: nothing
 	Idle    string                // why it is not applied, though it is valid; empty: it is
 	Known   bool                  // the rest is known of it as it is now
+	Unsure  bool                  // it may yet be in conflict, for pools of which it is not known what they may launch
 }
 
 // OverlaySeen takes in a NodeOverlay, and reports whether plans depend on what has changed.
@@ -66,8 +67,10 @@ func (t *Table) RecallOverlays(list []cluster.Overlay) {
 // Overlays lists the NodeOverlays with what they came to when the last snapshot was made, by name.
 func (t *Table) Overlays() []Overlay {
 	var out []Overlay
+	unknown := func(p overlay.Pool) bool { return p.Listed == nil }
+	unsure := slices.ContainsFunc(t.overlays.pools, unknown)
 	for _, o := range t.overlays.objects {
-		one := Overlay{Object: o, Known: !t.overlays.stale}
+		one := Overlay{Object: o, Known: !t.overlays.stale, Unsure: unsure}
 		if _, err := translate.Overlay(o); err != nil {
 			one.Invalid = err.Error()
 		} else if t.overlays.set != nil {
@@ -88,14 +91,15 @@ func (t *Table) HasOverlay(name string) bool {
 	return t.overlays.objects[name] != nil || slices.ContainsFunc(t.overlays.recalled, named)
 }
 
-// resolve works out what NodeOverlays make of what classes offer now, and reports whether any pool may launch from
-// something else than before.
-func (t *Table) resolve(byClass map[karpv1.NodeClassReference]Offered) (changed bool) {
+// resolve works out what NodeOverlays make of what classes offer, or last offered, and reports whether any pool may
+// launch from something else than before.
+func (t *Table) resolve() (changed bool) {
 	v := &t.overlays
 	if len(v.objects) == 0 && len(v.recalled) == 0 && v.set == nil {
+		v.stale = false
 		return false
 	}
-	pools := t.overlaid(byClass)
+	pools := t.overlaid()
 	same := func(a, b overlay.Pool) bool { return a.Listed == b.Listed && slices.Equal(a.Labels, b.Labels) }
 	if !v.stale && slices.EqualFunc(pools, v.pools, same) {
 		return false
@@ -121,14 +125,14 @@ func (v *overlays) valid() (out []cluster.Overlay) {
 }
 
 // overlaid are the pools that NodeOverlays are resolved for, by name.
-func (t *Table) overlaid(byClass map[karpv1.NodeClassReference]Offered) []overlay.Pool {
+func (t *Table) overlaid() []overlay.Pool {
 	type named struct {
 		id cluster.PoolID
 		overlay.Pool
 	}
 	var all []named
 	for id, o := range t.pools {
-		p := overlay.Pool{Labels: translate.PoolLabels(o), Listed: byClass[o.Class].Catalogue}
+		p := overlay.Pool{Labels: translate.PoolLabels(o), Listed: t.Offered(o.Class)}
 		all = append(all, named{id, p})
 	}
 	for i := range t.recalled {

@@ -136,7 +136,7 @@ func (t *Table) Offering(byClass map[karpv1.NodeClassReference]Offered) (changed
 			t.offered[class], changed = now.Catalogue, true
 		}
 	}
-	return t.resolve(byClass) || changed
+	return t.resolve() || changed
 }
 
 // Offered is what the class offers, or last offered: what was launched stays
