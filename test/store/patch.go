@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,8 +18,13 @@ import (
 
 type fields = map[string]any
 
+// meta names the resource of a kind. The guess of apimachinery takes the plural of NodeOverlay for that of a policy.
 func meta(kind schema.GroupVersionKind) (plural, singular schema.GroupVersionResource) {
-	return apimeta.UnsafeGuessKindToResource(kind)
+	plural, singular = apimeta.UnsafeGuessKindToResource(kind)
+	if strings.HasSuffix(singular.Resource, "ay") {
+		plural.Resource = singular.Resource + "s"
+	}
+	return plural, singular
 }
 
 // change applies a merge patch to the status of an object, or to all but its

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -19,8 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
 	"github.com/daemok/daemok/kube/compact"
+	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/kube/snapshot/strip"
 	"github.com/daemok/daemok/observe/record"
@@ -112,15 +115,19 @@ func (f *live) follow(ctx context.Context) error {
 	if err := f.looker.state.Follow(ctx, listed, func(*karpv1.NodeClaim, bool) {}); err != nil {
 		return err
 	}
+	overlays := f.looker.state.Overlays.Used()
+	if overlays {
+		listed.objects = append(listed.objects, &v1alpha1.NodeOverlay{})
+	}
 	if err := may.ask(ctx, listed.objects); err != nil {
 		return err
 	}
 	if err := f.looker.state.Follow(ctx, may, func(*karpv1.NodeClaim, bool) {}); err != nil {
 		return err
 	}
-	if f.looker.state.Overlays.Used() {
-		if err := f.looker.state.Overlays.Follow(ctx, f.looker.live, may); apierrors.IsForbidden(err) {
-			f.looker.troubles.add("%v", err) // of a cluster that does not serve them nothing is to be said
+	if overlays {
+		if err := f.followOverlays(ctx, may); err != nil {
+			return err
 		}
 	}
 	records, err := may.GetInformer(ctx, &corev1.ConfigMap{})
@@ -137,6 +144,20 @@ func (f *live) follow(ctx context.Context) error {
 		})
 	}
 	return err
+}
+
+// followOverlays has the state follow NodeOverlays. Of a cluster that does not serve them nothing is to be said.
+func (f *live) followOverlays(ctx context.Context, may allowed) error {
+	err := f.looker.state.Overlays.Follow(ctx, f.looker.store.Client, may)
+	switch {
+	case errors.Is(err, snapshot.ErrNotServed):
+	case apierrors.IsForbidden(err):
+		f.looker.troubles.add("You may not list nodeoverlays.karpenter.sh, so prices are shown without them: " +
+			"grant the verbs list and watch on them.")
+	default:
+		return err
+	}
+	return nil
 }
 
 // touch has a view made though no watch has shown anything.

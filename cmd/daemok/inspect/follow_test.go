@@ -32,6 +32,7 @@ import (
 
 	daemokv1alpha1 "github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/test/store"
 	"github.com/daemok/daemok/ui/view"
 )
@@ -40,7 +41,7 @@ import (
 type apiServer struct {
 	*store.Server
 	web    *httptest.Server
-	denied []string
+	denied []string // resources, or "watch nodes"
 	down   atomic.Bool
 	held   sync.RWMutex // lists of pods are answered once nobody else has it
 }
@@ -60,7 +61,7 @@ func served(t testing.TB, denied ...string) *apiServer {
 	whole := s.Resources(false, &corev1.Node{}, &corev1.Namespace{}, &corev1.PersistentVolume{},
 		&nodev1.RuntimeClass{}, &storagev1.StorageClass{},
 		&storagev1.CSINode{}, &storagev1.VolumeAttachment{}, &karpv1.NodePool{}, &karpv1.NodeClaim{},
-		&daemokv1alpha1.DisruptionPolicy{}, &authorizationv1.SelfSubjectAccessReview{})
+		&v1alpha1.NodeOverlay{}, &daemokv1alpha1.DisruptionPolicy{}, &authorizationv1.SelfSubjectAccessReview{})
 	s.web = httptest.NewServer(s.authorize(s.Handler("36", append(in, whole...)...)))
 	t.Cleanup(s.web.Close)
 	config := filepath.Join(t.TempDir(), "config")
@@ -93,14 +94,19 @@ func (s *apiServer) authorize(next http.Handler) http.Handler {
 				http.Error(w, err.Error(), http.StatusBadRequest)
 				return
 			}
-			review.Status.Allowed = !slices.Contains(s.denied, review.Spec.ResourceAttributes.Resource)
+			what := review.Spec.ResourceAttributes
+			review.Status.Allowed = !s.denies(what.Verb, what.Resource)
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusCreated)
 			review.SetGroupVersionKind(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"))
 			_ = json.NewEncoder(w).Encode(review)
 			return
 		}
-		if slices.Contains(s.denied, name) {
+		verb := "list"
+		if r.URL.Query().Get("watch") != "" {
+			verb = "watch"
+		}
+		if s.denies(verb, name) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusForbidden)
 			_ = json.NewEncoder(w).Encode(metav1.Status{
@@ -116,6 +122,10 @@ func (s *apiServer) authorize(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (s *apiServer) denies(verb, resource string) bool {
+	return slices.Contains(s.denied, resource) || slices.Contains(s.denied, verb+" "+resource)
 }
 
 func (s *apiServer) put(t testing.TB, objects ...client.Object) {
@@ -202,6 +212,33 @@ func TestWhatMayNotBeReadIsMissingAndNamed(t *testing.T) {
 				t.Errorf("%s: troubles are\n%s\nwant %q", name, got, want)
 			}
 		}
+	}
+}
+
+// All else is shown to those who may not list NodeOverlays, or not watch them, and they learn once which right they lack.
+func TestWithoutTheRightToNodeOverlaysAllElseIsShown(t *testing.T) {
+	for denied, want := range map[string]string{
+		"nodeoverlays":       "You may not list nodeoverlays.karpenter.sh",
+		"watch nodeoverlays": "You may not watch nodeoverlays.karpenter.sh",
+	} {
+		t.Run(denied, func(t *testing.T) {
+			s := served(t, denied)
+			s.put(t, aNode("n1"), aPod("web-1", "n1"))
+			source, err := Follow(t.Context(), NewTarget(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			until(t, source, isWhole)
+			c := source.View()
+			if one, err := Look(t.Context(), NewTarget(), false); err != nil || denied == "nodeoverlays" &&
+				!strings.Contains(strings.Join(one.Troubles, "\n"), want) {
+				t.Errorf("one look says %q, %v, want %q", one.Troubles, err, want)
+			}
+			said := strings.Join(c.Troubles, "\n")
+			if len(c.Nodes) != 1 || strings.Count(said, "nodeoverlays") != 1 || !strings.Contains(said, want) {
+				t.Errorf("nodes are %+v and troubles\n%s\nwant a node, and once %q", c.Nodes, said, want)
+			}
+		})
 	}
 }
 
@@ -308,7 +345,7 @@ func leaseOf(pod string, ago time.Duration) *coordinationv1.Lease {
 func TestWhoActsIsSaidAsFarAsItIsKnown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lease  *coordinationv1.Lease
-		denied []string
+		denied []string // resources, or "watch nodes"
 		want   view.Standing
 	}{
 		"a lease that is renewed":       {lease: leaseOf("daemok-1", time.Second), want: view.Acting},

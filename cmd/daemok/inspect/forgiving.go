@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
 )
 
@@ -89,10 +90,14 @@ func (f forgiving) List(ctx context.Context, list client.ObjectList, options ...
 	return nil
 }
 
-// isOptional reports whether a list is of a kind that other projects install, and that many clusters do not have.
+// isOptional reports whether a list is of a kind that many clusters do not have: other projects install it, or
+// Karpenter did before it had the kind.
 func isOptional(list client.ObjectList) bool {
-	_, is := list.(*vpav1.VerticalPodAutoscalerList)
-	return is
+	switch list.(type) {
+	case *vpav1.VerticalPodAutoscalerList, *v1alpha1.NodeOverlayList:
+		return true
+	}
+	return false
 }
 
 // lenient reads for a plan: of objects that its user may not list it finds none, and says so, but for those without which
@@ -124,6 +129,9 @@ func resourceOf(c client.Client, list client.ObjectList) string {
 		return fmt.Sprintf("%T", list)
 	}
 	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
+	if known, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version); err == nil {
+		return groupResource(known.Resource)
+	}
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	return groupResource(resource)
 }

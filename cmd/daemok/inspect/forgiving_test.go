@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
 )
 
@@ -28,7 +29,9 @@ func TestOnlyKindsOfOursAreMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := forgiving{Client: bare{fake.NewClientBuilder().WithScheme(scheme).Build()}, troubles: &troubles{}}
-	for _, list := range []client.ObjectList{&vpav1.VerticalPodAutoscalerList{}, &karpv1.NodeClaimList{}} {
+	for _, list := range []client.ObjectList{
+		&vpav1.VerticalPodAutoscalerList{}, &v1alpha1.NodeOverlayList{}, &karpv1.NodeClaimList{},
+	} {
 		if err := f.List(t.Context(), list); err != nil {
 			t.Errorf("%T: %v, want that there are none", list, err)
 		}
