@@ -8,44 +8,64 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Billed is what a node costs an hour as AWS bills it, with all that its pool pays for each instance; all screens and
-// reports show that. A NodeOverlay's price takes the place of AWS's: its user knows what AWS does not, such as a
-// discount. A node in a capacity reservation costs what its type does on demand, though plans count it as nearly
-// free, unless an overlay sets its price. Without a pool, nil, it is the price of the node. It is 0 where it is not
+// Billed is what a node of the snapshot costs an hour as AWS bills it, with all that its pool pays for each instance; all
+// screens and reports show that. NodeOverlays change it: their users know what AWS does not, such as a discount. A node
+// in a capacity reservation costs what its type does on demand, though plans count it as nearly free; overlays change
+// that where they match the reserved offering. Without a pool, nil, it is the price of the node. It is 0 where it is not
 // known.
-func Billed(n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
-	switch {
-	case Reserved(n.Labels) && !overlay.Priced(pool, n.Labels):
-		price := list(n.Labels, pool)
-		if price == 0 {
-			return 0
-		}
-		return price + pool.PerInstance()
+func Billed(s *cluster.Snapshot, n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
+	switch reserved := Reserved(n.Labels); {
+	case pool == nil && reserved:
+		return 0
 	case pool == nil:
 		return n.Price
+	case !reserved:
+		return pool.CostOf(n)
 	}
-	return pool.CostOf(n)
+	price, known := asReserved(s, n.Labels, pool, list(n.Labels, listed(pool)))
+	if !known {
+		return 0
+	}
+	return price + pool.PerInstance()
 }
 
 // BilledInstance is Billed of an instance that is no node yet: the least that it may become, where it is not launched.
 // It is 0 where that is not known, and without a pool.
-func BilledInstance(m *cluster.Instance, pool *cluster.Pool) quantity.MicroUSDPerHour {
+func BilledInstance(s *cluster.Snapshot, m *cluster.Instance, pool *cluster.Pool) quantity.MicroUSDPerHour {
 	if pool == nil {
 		return 0
 	}
 	price, known := pool.PriceOf(m)
-	if isReserved(m) && !overlay.Priced(pool, m.Labels) {
-		if price = list(m.Labels, pool); price == 0 {
+	if isReserved(m) {
+		bill := list(m.Labels, listed(pool))
+		if bill == 0 {
 			asked := *m
 			asked.Labels = m.Labels.With(cluster.LabelCapacityType, string(cluster.OnDemand))
-			price, _ = pool.PriceOf(&asked)
+			bill, _ = listed(pool).PriceOf(&asked)
 		}
-		known = price > 0
+		price, known = asReserved(s, m.Labels, pool, bill)
 	}
 	if !known {
 		return 0
 	}
 	return price + pool.PerInstance()
+}
+
+// listed is the pool as if it launched from what its class offers without overlays.
+func listed(p *cluster.Pool) *cluster.Pool {
+	out := *p
+	out.Catalogue = p.Catalogue.Listed()
+	return &out
+}
+
+// asReserved is what overlays make of the bill of what has these labels, in a capacity reservation; 0: it is not known.
+func asReserved(s *cluster.Snapshot, of constraint.Labels, pool *cluster.Pool,
+	bill quantity.MicroUSDPerHour) (price quantity.MicroUSDPerHour, known bool) {
+	in := of.With(cluster.LabelCapacityType, string(cluster.Reserved))
+	if by := overlay.PriceBy(s, in, pool.Labels); by != nil {
+		return by.Price.Of(&cluster.Offering{Price: bill, Priced: bill > 0})
+	}
+	return bill, bill > 0
 }
 
 // isReserved reports whether an instance is in a capacity reservation, or can be launched into one alone.
@@ -101,7 +121,7 @@ func Reservations(s *cluster.Snapshot) (sum quantity.MicroUSDPerHour) {
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; Reserved(n.Labels) {
 			if pool, has := s.Pool(n.Pool); has {
-				sum += max(0, Billed(n, pool)-pool.CostOf(n))
+				sum += max(0, Billed(s, n, pool)-pool.CostOf(n))
 			}
 		}
 	}
@@ -112,7 +132,7 @@ func Reservations(s *cluster.Snapshot) (sum quantity.MicroUSDPerHour) {
 				if known {
 					price += pool.PerInstance()
 				}
-				sum += max(0, BilledInstance(m, pool)-price)
+				sum += max(0, BilledInstance(s, m, pool)-price)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/cost"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -38,12 +39,52 @@ func TestInstancesAreBilledAsTheyAreLaunched(t *testing.T) {
 	} {
 		m := cluster.Instance{Claim: "a", Pool: p.ID, Requirements: constraint.NewRequirements(
 			constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(tt.may...)})}
-		if got := cost.BilledInstance(&m, &p); got != tt.want {
+		if got := cost.BilledInstance(&cluster.Snapshot{}, &m, &p); got != tt.want {
 			t.Errorf("launched %s it costs %v, want %v", name, got, tt.want)
 		}
 	}
-	if got := cost.BilledInstance(&cluster.Instance{Claim: "a"}, nil); got != 0 {
+	if got := cost.BilledInstance(&cluster.Snapshot{}, &cluster.Instance{Claim: "a"}, nil); got != 0 {
 		t.Errorf("an instance without a pool costs %v, want 0: not known", got)
+	}
+}
+
+// Of a reserved node overlays change what AWS bills, on demand, and not what plans count. Those of other capacity types
+// are not for it.
+func TestOverlaysChangeTheBillOfReservedNodes(t *testing.T) {
+	of := func(option string) constraint.Requirements {
+		return constraint.NewRequirements(
+			constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(option)})
+	}
+	less := cluster.PriceChange{How: cluster.PriceGrows, Percent: -10}
+	is := cluster.PriceChange{How: cluster.PriceIs, Amount: 50_000}
+	for name, tt := range map[string]struct {
+		by   cluster.Overlay
+		want quantity.MicroUSDPerHour
+	}{
+		"a discount for all":           {cluster.Overlay{Name: "a", Price: less}, 86_400},
+		"a discount on reservations":   {cluster.Overlay{Name: "a", Price: less, Requirements: of("reserved")}, 86_400},
+		"a discount on demand":         {cluster.Overlay{Name: "a", Price: less, Requirements: of("on-demand")}, 96_000},
+		"a price of reservations":      {cluster.Overlay{Name: "a", Price: is, Requirements: of("reserved")}, 50_000},
+		"a price on demand":            {cluster.Overlay{Name: "a", Price: is, Requirements: of("on-demand")}, 96_000},
+		"one that says nothing of any": {cluster.Overlay{Name: "a"}, 96_000},
+	} {
+		n := node("a")
+		n.Price, n.Labels = 10, n.Labels.With(cluster.LabelCapacityType, "reserved")
+		s := snapshot(n)
+		s.Pools[0].Catalogue, s.Overlays = offered(), []cluster.Overlay{tt.by}
+		s.Instances = []cluster.Instance{
+			{Claim: "launched", Pool: n.Pool, Launched: true, Labels: n.Labels},
+			{Claim: "asked", Pool: n.Pool, Requirements: of("reserved")},
+		}
+		overlay.Apply(s)
+		if got := cost.Billed(s, &s.Nodes[0], &s.Pools[0]); got != tt.want {
+			t.Errorf("with %s a reserved node costs %v, want %v", name, got, tt.want)
+		}
+		for i := range s.Instances {
+			if got := cost.BilledInstance(s, &s.Instances[i], &s.Pools[0]); got != tt.want {
+				t.Errorf("with %s an instance that is %s costs %v, want %v", name, s.Instances[i].Claim, got, tt.want)
+			}
+		}
 	}
 }
 

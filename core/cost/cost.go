@@ -70,7 +70,7 @@ func Allocate(in Input) *Allocation {
 	why := &judge{s, pools, disruption.PDBsOf(s.PDBs)}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		node := Node{Name: n.Name, Pool: n.Pool, Labels: n.Labels, Price: Billed(n, pools[n.Pool])}
+		node := Node{Name: n.Name, Pool: n.Pool, Labels: n.Labels, Price: Billed(s, n, pools[n.Pool])}
 		if node.Price == 0 {
 			node.Price, node.listed = in.Listed[n.Name], true
 		}
@@ -80,7 +80,7 @@ func Allocate(in Input) *Allocation {
 	}
 	for i := range s.Instances {
 		if m := &s.Instances[i]; m.Launched {
-			out.add(instance(m, pools[m.Pool], in.Listed[m.Claim]))
+			out.add(instance(s, m, pools[m.Pool], in.Listed[m.Claim]))
 		}
 	}
 	return out
@@ -100,9 +100,9 @@ func (a *Allocation) add(n Node) {
 
 // instance is what an instance costs that is no node yet: all of it is for pods to come, or on its way out. Where its
 // pool does not know a price, it is the listed one.
-func instance(m *cluster.Instance, pool *cluster.Pool, listed quantity.MicroUSDPerHour) Node {
+func instance(s *cluster.Snapshot, m *cluster.Instance, pool *cluster.Pool, listed quantity.MicroUSDPerHour) Node {
 	out := Node{Name: m.Claim, Pool: m.Pool, Labels: m.Labels, Price: listed, Priced: listed > 0, listed: true}
-	if price := BilledInstance(m, pool); price > 0 {
+	if price := BilledInstance(s, m, pool); price > 0 {
 		out.Price, out.Priced, out.listed = price, true, false
 	}
 	if !out.Priced {

@@ -150,16 +150,6 @@ func Reprices(c *cluster.Catalogue, named []offering.Named) bool {
 	})
 }
 
-// Priced reports whether overlays set another price than the cloud's for the offering of a node with these labels;
-// not without a pool, nil.
-func Priced(p *cluster.Pool, node constraint.Labels) bool {
-	if p == nil || p.Catalogue == p.Catalogue.Listed() {
-		return false
-	}
-	now, before := offeringOf(p.Catalogue, node), offeringOf(p.Catalogue.Listed(), node)
-	return now != nil && (now.Price != before.Price || now.Priced != before.Priced)
-}
-
 // With is the snapshot with other overlays, by which its nodes cost what offerings like theirs do.
 func With(s *cluster.Snapshot, overlays []cluster.Overlay) *cluster.Snapshot {
 	out := *Listed(s)

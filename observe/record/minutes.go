@@ -140,7 +140,7 @@ func (m *minutes) facts(n *cluster.Node) []string {
 	label := func(key string) string { value, _ := n.Labels.Get(key); return cmp.Or(value, "?") }
 	what := fmt.Sprintf("%s in %s, %s, of %s", label(cluster.LabelInstanceType), label(cluster.LabelZone), label(cluster.LabelCapacityType), n.Pool)
 	if pool, found := m.s.Pool(n.Pool); found {
-		if price := cost.Billed(n, pool); price > 0 {
+		if price := cost.Billed(m.s, n, pool); price > 0 {
 			what += ", " + price.String() + " in all"
 		}
 	}

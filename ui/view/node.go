@@ -189,7 +189,7 @@ func (k *known) node(n *cluster.Node) Node {
 		Created: n.CreatedAt, Expires: n.ExpiresAt, Pods: make([]Pod, len(n.Pods))}
 	out.place(n.Labels)
 	pool, _ := k.Snapshot.Pool(n.Pool)
-	out.Cost = k.cost(&out, n.Labels, cost.Billed(n, pool))
+	out.Cost = k.cost(&out, n.Labels, cost.Billed(k.Snapshot, n, pool))
 	var requested quantity.Resources
 	for i := range n.Pods {
 		requested = requested.Add(n.Pods[i].Takes())
@@ -352,6 +352,6 @@ func (k *known) instance(m *cluster.Instance) Node {
 	}
 	out.Use = uses(m.Allocatable, requested)
 	pool, _ := k.Snapshot.Pool(m.Pool)
-	out.Cost = k.cost(&out, m.Labels, cost.BilledInstance(m, pool))
+	out.Cost = k.cost(&out, m.Labels, cost.BilledInstance(k.Snapshot, m, pool))
 	return out
 }
