@@ -6,6 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 
 	"github.com/daemok/daemok/core/scenario"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
@@ -85,6 +88,38 @@ func TestAnOverlayComesAndGoes(t *testing.T) {
 	expect("without half again", "$0.010000/h", "broken: invalid ")
 	k.Gone(&v1alpha1.NodeOverlay{ObjectMeta: metav1.ObjectMeta{Name: "another"}})
 	expect("without any", "$0.200000/h", "broken: invalid ")
+}
+
+// While more NodeOverlays are yet to be listed, those that are change nothing: the rest may be in conflict with them.
+func TestSomeOfTheOverlaysChangeNothing(t *testing.T) {
+	saved, err := scenario.Parse(overlaid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, from := Recall(saved), informers{made: map[string]*controllertest.FakeInformer{}}
+	live := fake.NewClientBuilder().WithScheme(overlayScheme(t)).Build()
+	if err := k.Overlays.Follow(t.Context(), live, from); err != nil {
+		t.Fatal(err)
+	}
+	watch := from.made["*v1alpha1.NodeOverlay"]
+	price := func() string { return k.Snapshot().Nodes[0].Price.String() }
+	watch.Add(nodeOverlay("first", func(s *v1alpha1.NodeOverlaySpec) { s.Price = new("0.05") }))
+	if got, list := price(), k.Overlays.List(); got != "$0.200000/h" || len(list) != 1 || list[0].Known {
+		t.Errorf("the node costs %s and of overlays is said %+v, want neither changed by a part of them", got, list)
+	}
+	watch.Add(nodeOverlay("second", func(s *v1alpha1.NodeOverlaySpec) { s.Price = new("0.01") }))
+	watch.Synced()
+	if got, list := price(), k.Overlays.List(); got != "$0.010000/h" || !list[0].Known || list[0].Idle == "" {
+		t.Errorf("the node costs %s and of overlays is said %+v, want the second applied and the first in conflict", got, list)
+	}
+}
+
+func overlayScheme(t *testing.T) *runtime.Scheme {
+	s := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // A change of its status alone is none of a NodeOverlay.

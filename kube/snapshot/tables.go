@@ -75,7 +75,7 @@ type row struct {
 	seen    func(o client.Object, first bool) // first is true while a watch lists what was there before
 	gone    func(client.Object)
 	watched string // how the progress of watches calls it; empty: it is not waited for
-	may     bool   // its definition may be missing, and the right to list it: there are none of it then
+	may     bool   // its definition may be missing, or the right to list it: FollowLate follows it, once both are there
 }
 
 // objects are the types of objects in the order in which they are read: what others depend on first. Pools are not

@@ -20,6 +20,7 @@ type overlays struct {
 	objects  map[string]*v1alpha1.NodeOverlay
 	recalled []cluster.Overlay // of a saved snapshot, which count until they are seen
 	stale    bool              // they have changed since they were resolved
+	partial  bool              // more of them are yet to be listed
 	pools    []overlay.Pool    // that they were resolved for
 	set      *overlay.Set      // nil: there are none
 	made     map[ofPool]*cluster.Catalogue
@@ -59,6 +60,10 @@ func (t *Table) OverlayGone(o *v1alpha1.NodeOverlay) bool {
 	return known
 }
 
+// OverlaysArePartial says whether more NodeOverlays are yet to be listed: of some of them alone nothing is made, since
+// one that is missing may be in conflict with one that is not, or decide before it.
+func (t *Table) OverlaysArePartial(partial bool) { t.overlays.partial = partial }
+
 // RecallOverlays begins with the NodeOverlays of a saved snapshot, which count until they are seen.
 func (t *Table) RecallOverlays(list []cluster.Overlay) {
 	t.overlays.recalled, t.overlays.stale = slices.Clone(list), len(list) > 0
@@ -95,6 +100,9 @@ func (t *Table) HasOverlay(name string) bool {
 // launch from something else than before.
 func (t *Table) resolve() (changed bool) {
 	v := &t.overlays
+	if v.partial {
+		return false
+	}
 	if len(v.objects) == 0 && len(v.recalled) == 0 && v.set == nil {
 		v.stale = false
 		return false
