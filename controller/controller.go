@@ -66,6 +66,12 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			NoOverlays: p.NoOverlays,
 		}
 	})
+	followed := p.overlays(p.Live, clusterState)
+	if !p.NoOverlays {
+		if err := followed.start(ctx); err != nil {
+			return nil, err
+		}
+	}
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
 	if err := clusterState.Follow(ctx, p.Watches, seen); err != nil {
 		return nil, err
@@ -74,14 +80,10 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	applier := &apply.Applier{
 		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Autoscaler: p.ClusterAutoscaler, Pools: clusterState, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: clusterState.Touch, View: clusterState.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
-	overlays := &status.Overlays{List: clusterState.Overlays.List, Follow: func(ctx context.Context) error {
-		return clusterState.Overlays.Follow(ctx, p.Live, p.Watches)
-	}}
-	if !p.NoOverlays {
-		overlays.Start(ctx)
+	recommended := p.recommendations(p.Live, clusterState)
+	if err := recommended.start(ctx); err != nil {
+		return nil, err
 	}
-	recommended := &recommendations{Parts: p, clusterState: clusterState}
-	recommended.follow(ctx)
 	requests := &launch.Requests{Classes: p.Classes, Catalog: p.Catalog, Overlays: &clusterState.Overlays}
 	launcher := p.launcher(requests, &clusterState.Overlays)
 	applier.Orders = launcher
@@ -111,7 +113,6 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	collector.Again, collector.Going, claims.Held = clusterState.Touch, p.ClaimsGo, collector.HoldsClaim
 	reporter := status.Reporter{Store: p.Store, Live: p.Live, Events: p.Events, Log: p.Log, Now: p.Now}
-	overlays.Reporter = reporter
 	shifts := &status.Shifts{Reporter: reporter, Cloud: p.Shifts, Again: clusterState.Touch, Older: p.servesOlder()}
 	collector.Shifted = shifts.Shifted
 	drifted := &drift.Finder{
@@ -162,8 +163,11 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	program.keep(buffers)
 	program.Loops = append(program.Loops, p.pools(health)...)
 	if !p.NoOverlays {
-		write := Round{What: "write conditions of NodeOverlays", Do: overlays.Round}
-		program.Rounds = append(program.Rounds, program.Later(write)...)
+		overlays := &status.Overlays{Reporter: reporter, List: clusterState.Overlays.List}
+		program.Rounds = append(program.Rounds, program.Later(
+			Round{What: "follow NodeOverlays", Do: followed.round},
+			Round{What: "write conditions of NodeOverlays", Do: overlays.Round},
+		)...)
 	}
 	program.Rounds = append(program.Rounds, p.interruptionMessages()...)
 	for _, kind := range p.ClassKinds {

@@ -3,43 +3,89 @@ package controller
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
 	"github.com/daemok/daemok/kube/snapshot"
 )
 
-// lateEvery is how often it is tried again to follow a kind that cannot be followed.
-const lateEvery = time.Minute
+// lateEvery is how often it is tried again to follow a type that cannot be followed.
+const lateEvery = 30 * time.Second
 
-// recommendations are VerticalPodAutoscalers, which many clusters do not have.
-type recommendations struct {
-	Parts
-	clusterState *snapshot.ClusterState
+// late follows objects of a type that clusters may lack, or not let the controller list: there are none until it can.
+type late struct {
+	Object  client.Object // of the type
+	Follow  func(ctx context.Context) error
+	Without string // what becomes of plans without them, for the log
+	Vital   bool   // plans without them are wrong where there are some; otherwise most clusters lack the type
+	State   interface {
+		WaitForFirst(ctx context.Context, only ...client.Object) bool
+		Touch()
+	}
+	Log *slog.Logger
 
 	followed bool
 	refused  string
 }
 
-// follow tries once to have the cluster state take them in.
-func (r *recommendations) follow(ctx context.Context) {
-	const name = "verticalpodautoscalers.autoscaling.k8s.io"
-	err := snapshot.FollowLate(ctx, r.clusterState, r.Live, r.Watches, &vpav1.VerticalPodAutoscaler{}, name)
-	r.followed = err == nil
-	if r.followed || errors.Is(err, snapshot.ErrNotServed) {
-		return
-	}
-	if why := err.Error(); why != r.refused {
-		r.refused = why
-		r.Log.Warn("pods that move are planned without what VerticalPodAutoscalers recommend", "why", why)
+// overlays follows NodeOverlays.
+func (p Parts) overlays(live client.Reader, clusterState *snapshot.ClusterState) *late {
+	return &late{
+		Object: &v1alpha1.NodeOverlay{}, Without: "NodeOverlays have no effect", Vital: true, State: clusterState, Log: p.Log,
+		Follow: func(ctx context.Context) error { return clusterState.Overlays.Follow(ctx, live, p.Watches) },
 	}
 }
 
-// round tries it again where it could not be done.
-func (r *recommendations) round(ctx context.Context) (time.Duration, error) {
-	if r.followed {
+// recommendations follows VerticalPodAutoscalers.
+func (p Parts) recommendations(live client.Reader, clusterState *snapshot.ClusterState) *late {
+	of := &vpav1.VerticalPodAutoscaler{}
+	return &late{
+		Object: of, Without: "pods that move are planned without what VerticalPodAutoscalers recommend", State: clusterState, Log: p.Log,
+		Follow: func(ctx context.Context) error {
+			return snapshot.FollowLate(ctx, clusterState, live, p.Watches, of, "verticalpodautoscalers.autoscaling.k8s.io")
+		},
+	}
+}
+
+// start tries it once, before anything else runs. An error is one that may pass, of a type without which plans are
+// wrong: then the program must be started again. Another reason, such as a right that is missing, keeps it from nothing.
+func (l *late) start(ctx context.Context) error {
+	err := l.try(ctx)
+	if l.Vital && !errors.Is(err, snapshot.ErrNotServed) && !apierrors.IsForbidden(err) {
+		return err
+	}
+	return nil
+}
+
+// round tries it again where it could not be done. Plans are made anew once all that there is has been taken in.
+func (l *late) round(ctx context.Context) (time.Duration, error) {
+	if l.followed {
 		return time.Hour, nil
 	}
-	r.follow(ctx)
-	return lateEvery, nil
+	if l.try(ctx) != nil {
+		return lateEvery, nil
+	}
+	if l.State.WaitForFirst(ctx, l.Object) {
+		l.State.Touch()
+	}
+	return time.Hour, nil
+}
+
+// try tries it, and logs why it cannot be done, each reason once.
+func (l *late) try(ctx context.Context) error {
+	err := l.Follow(ctx)
+	l.followed = err == nil
+	if l.followed || !l.Vital && errors.Is(err, snapshot.ErrNotServed) {
+		return err
+	}
+	if why := err.Error(); why != l.refused {
+		l.refused = why
+		l.Log.Warn(l.Without, "why", why)
+	}
+	return err
 }

@@ -49,19 +49,20 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 		*s = snapshot.Settings{Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads,
 			Doubt: p.doubt(), NoOverlays: p.NoOverlays, AwaitBuffers: !p.Policy.IgnoreBuffers}
 	})
+	followed := p.overlays(foreign.HideFrom(p.Live), clusterState)
+	if !p.NoOverlays {
+		if err := followed.start(ctx); err != nil {
+			return nil, err
+		}
+	}
 	watched := shadow.Watched{Informers: p.Watches}
 	if err := clusterState.Follow(ctx, watched, func(*karpv1.NodeClaim, bool) {}); err != nil {
 		return nil, err
 	}
-	if !p.NoOverlays {
-		if err := clusterState.Overlays.Follow(ctx, live, watched); err != nil {
-			p.Log.Warn("NodeOverlays have no effect", "why", err.Error())
-		}
+	recommended := p.recommendations(foreign.HideFrom(p.Live), clusterState)
+	if err := recommended.start(ctx); err != nil {
+		return nil, err
 	}
-	followed := p
-	followed.Live, followed.Watches = live, watched
-	recommended := &recommendations{Parts: followed, clusterState: clusterState}
-	recommended.follow(ctx)
 	for _, o := range with.Given {
 		o.PoolDefaults = p.PoolDefaults
 		clusterState.PoolSeen(o)
@@ -98,7 +99,10 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 			clusterState.PoliciesAre(list)
 		}
 		return policiesEvery, err
-	}}}
+	}}, {What: "follow VerticalPodAutoscalers", Do: recommended.round}}
+	if !p.NoOverlays {
+		program.Rounds = append(program.Rounds, Round{What: "follow NodeOverlays", Do: followed.round})
+	}
 	p.Live = live
 	program.keep(p.buffers(clusterState, nil))
 	return program, nil

@@ -18,27 +18,10 @@ const overlaysEvery = 5 * time.Second
 type Overlays struct {
 	Reporter
 	List func() []pools.Overlay // as they were when the last snapshot was made
-	// Follow begins to follow NodeOverlays; an error says why it cannot now, so that there are none.
-	Follow func(ctx context.Context) error
-
-	refused error // by Follow; nil: they are followed
-	said    string
 }
-
-// Start begins to follow them, before anything else of the program runs. Where that fails each round tries it
-// again.
-func (r *Overlays) Start(ctx context.Context) { r.refused = r.Follow(ctx) }
 
 // Round checks once, and returns when to check again.
 func (r *Overlays) Round(ctx context.Context) (time.Duration, error) {
-	if r.refused != nil {
-		if r.Start(ctx); r.refused != nil {
-			if becomes(&r.said, r.refused.Error()) {
-				r.Log.Warn("NodeOverlays have no effect", "why", r.said)
-			}
-			return ineffectiveEvery, nil
-		}
-	}
 	var errs []error
 	for _, o := range r.List() {
 		if o.Known {

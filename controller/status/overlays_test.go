@@ -1,11 +1,8 @@
 package status
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -126,26 +123,5 @@ func TestAConflictStaysWhileItMayBeOne(t *testing.T) {
 				t.Errorf("its condition is %q, want %q", got, tt.want)
 			}
 		})
-	}
-}
-
-// That NodeOverlays cannot be followed is logged once, and tried again until they can.
-func TestOverlaysAreFollowedOnceTheyCanBe(t *testing.T) {
-	lines, tries := &strings.Builder{}, 0
-	r := &Overlays{Reporter: Reporter{Log: slog.New(slog.NewTextHandler(lines, nil))}, List: func() []pools.Overlay { return nil },
-		Follow: func(context.Context) error {
-			if tries++; tries < 4 {
-				return errors.New("NodeOverlays may not be listed")
-			}
-			return nil
-		}}
-	r.Start(t.Context())
-	for range 5 {
-		if _, err := r.Round(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := strings.Count(lines.String(), "NodeOverlays may not be listed"); got != 1 || tries != 4 {
-		t.Errorf("it was said %d times in %d tries, want once in 4:\n%s", got, tries, lines)
 	}
 }

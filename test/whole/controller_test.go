@@ -138,7 +138,7 @@ func (w *world) start(s setup) *controller {
 	if s.thinks {
 		effort = (&thinker{kept: w.kept, planned: map[string]bool{}}).effort()
 	}
-	program, err := product.New(ctx, product.Parts{
+	parts := product.Parts{
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Classes: known,
 		Cloud: product.Cloud{
 			Catalog: catalog, Instances: func(string) cloud.Instances { return launched }, InterruptionMessages: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter,
@@ -152,7 +152,13 @@ func (w *world) start(s setup) *controller {
 		},
 		Self: product.Self{Cluster: "test", Namespace: "kube-system", Pod: s.pod}, Steering: true, Record: &record.Record{}, Traces: s.traces,
 		PoolDefaults: translate.PoolDefaults{ClusterAutoscaler: s.others},
-	})
+	}
+	program, err := product.New(ctx, parts)
+	for range 10 {
+		if err != nil && s.chance > 0 { // as the kubelet starts it again
+			program, err = product.New(ctx, parts)
+		}
+	}
 	if err == nil && s.traces != nil {
 		err = (&follower.Follower{Metrics: metrics, Leading: func() bool { return true }, Traces: s.traces, Now: now}).Follow(ctx, shown)
 	}

@@ -1,12 +1,16 @@
 package whole_test
 
 import (
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
@@ -15,6 +19,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/test/fakecloud"
+	"github.com/daemok/daemok/test/store"
 )
 
 // overlay makes a NodeOverlay of an instance type.
@@ -174,6 +179,28 @@ func TestAnOverlayGoesWhileAClaimIsLaunched(t *testing.T) {
 			return gone && w.run(1) && w.types()["m5.large"] == 1 && len(w.nodes()) == 1
 		})
 		w.sound()
+	})
+}
+
+// Without the right to list overlays plans are made without them, and with them once it is granted.
+func TestOverlaysActOnceTheyMayBeListed(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 95}, func(t *testing.T, w *world) {
+		w.pool("default", ofTwoTypes)
+		w.overlay("paid", "c5.4xlarge", price("0.01"))
+		var granted atomic.Bool
+		w.start(setup{fault: func(c store.Call) (before, after error) {
+			if c.Verb == store.List && strings.HasPrefix(c.Kind, "NodeOverlay") && !granted.Load() {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "nodeoverlays"}, "", nil), nil
+			}
+			return nil, nil
+		}})
+		w.scale("web", 1)
+		w.until(5*time.Minute, "the pod on m5.large", func() bool { return w.run(1) && w.types()["m5.large"] == 1 })
+		granted.Store(true)
+		w.until(time.Minute, "its condition", func() bool { return w.says("paid") == "True ValidationSucceeded" })
+		w.until(30*time.Minute, "the pod on what it makes cheaper", func() bool {
+			return w.run(1) && w.types()["c5.4xlarge"] == 1 && len(w.nodes()) == 1
+		})
 	})
 }
 
