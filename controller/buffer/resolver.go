@@ -115,11 +115,27 @@ func (r *Resolver) Round(ctx context.Context) (time.Duration, error) {
 		r.watches.allStale()
 		r.againAt = r.Now().Add(againEvery)
 	}
+	for name := range r.resolved {
+		if until := r.resolved[name].Until; !until.IsZero() && !until.After(r.Now()) {
+			r.watches.stale(name)
+		}
+	}
 	err := errors.Join(r.resolve(ctx), r.report(ctx))
 	if err != nil {
 		return retryEvery, err
 	}
-	return r.againAt.Sub(r.Now()), nil
+	return r.nextAt().Sub(r.Now()), nil
+}
+
+// nextAt is when buffers are to be resolved again: all of them, or one whose hours change.
+func (r *Resolver) nextAt() time.Time {
+	at := r.againAt
+	for _, b := range r.resolved {
+		if !b.Until.IsZero() && b.Until.Before(at) {
+			at = b.Until
+		}
+	}
+	return at
 }
 
 // refuse goes on without buffers, and says why once.
@@ -161,7 +177,7 @@ func (r *Resolver) read(ctx context.Context, o *v1beta1.CapacityBuffer) (buffer.
 	if err := r.watches.named(ctx, o); err != nil {
 		return buffer.Resolved{}, err
 	}
-	return buffer.Resolve(ctx, r.Live, o)
+	return buffer.Resolve(ctx, r.Live, o, r.Now())
 }
 
 // report writes the status of buffers of which there is news.

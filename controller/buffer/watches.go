@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/buffer"
 )
@@ -145,7 +146,8 @@ func (w *watches) is(b *v1beta1.CapacityBuffer, first bool) {
 	w.mu.Lock()
 	before := w.list[name]
 	w.list[name] = b
-	news := before == nil || before.UID != b.UID || before.Generation != b.Generation || b.DeletionTimestamp != nil
+	news := before == nil || before.UID != b.UID || before.Generation != b.Generation || b.DeletionTimestamp != nil ||
+		before.Annotations[api.AnnotationHours] != b.Annotations[api.AnnotationHours]
 	if news {
 		w.old[name] = true
 	}

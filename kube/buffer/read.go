@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,7 +17,7 @@ import (
 
 // Read lists the CapacityBuffers of a live cluster that are to be served, and resolves them: none where their
 // definition is not installed, or where they may not be listed.
-func Read(ctx context.Context, from client.Reader) ([]Resolved, error) {
+func Read(ctx context.Context, from client.Reader, now time.Time) ([]Resolved, error) {
 	var list []v1beta1.CapacityBuffer
 	err := pages.Each(ctx, from, &v1beta1.CapacityBufferList{},
 		func(l *v1beta1.CapacityBufferList) { list = append(list, l.Items...) })
@@ -31,7 +32,7 @@ func Read(ctx context.Context, from client.Reader) ([]Resolved, error) {
 		if !Ours(&list[i]) {
 			continue
 		}
-		r, err := Resolve(ctx, from, &list[i])
+		r, err := Resolve(ctx, from, &list[i], now)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,8 @@ package buffer
 import (
 	"context"
 	"fmt"
+	"math"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
+	"github.com/daemok/daemok/kube/api/mark"
 )
 
 // Resolved is a CapacityBuffer with what its pods are made from.
@@ -27,6 +30,17 @@ type Resolved struct {
 	Generation int64       // of the PodTemplate or the workload
 	Replicas   int32       // of the workload; 0 where a PodTemplate is named
 	NotReady   Refusal
+	Scheduled  *int64    // replicas by its hours, in place of those of its spec; nil: its spec says
+	Until      time.Time // when these next change; zero: never
+}
+
+// Count is for how many pods it keeps capacity now, when each requests so much.
+func (r *Resolved) Count(requests corev1.ResourceList) int64 {
+	spec := r.Object.Spec
+	if r.Scheduled != nil {
+		spec.Replicas = new(int32(min(*r.Scheduled, math.MaxInt32)))
+	}
+	return Count(&spec, requests, r.Replicas)
 }
 
 // Refusal is why a buffer keeps no capacity; the zero value: it does.
@@ -52,9 +66,14 @@ func Ours(b *v1beta1.CapacityBuffer) bool {
 	return strategy == nil || *strategy == "" || *strategy == v1beta1.StrategyActiveCapacity
 }
 
-// Resolve reads what the buffer names. An error is one of reading, after which it is to be tried again.
-func Resolve(ctx context.Context, from client.Reader, b *v1beta1.CapacityBuffer) (Resolved, error) {
+// Resolve reads what the buffer names, and its hours. An error is one of reading, after which it is to be tried again.
+func Resolve(ctx context.Context, from client.Reader, b *v1beta1.CapacityBuffer, now time.Time) (Resolved, error) {
 	out := Resolved{Object: b}
+	var err error
+	if out.Scheduled, out.Until, err = mark.Replicas(b.Annotations, now); err != nil {
+		out.NotReady = failed("%v", err)
+		return out, nil
+	}
 	template, err := out.template(ctx, from)
 	if err != nil || template == nil {
 		return out, err

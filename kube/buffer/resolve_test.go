@@ -3,6 +3,7 @@ package buffer
 import (
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -68,7 +69,7 @@ func TestResolve(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r, err := Resolve(t.Context(), from, &v1beta1.CapacityBuffer{ObjectMeta: named("spare"), Spec: tt.spec})
+			r, err := Resolve(t.Context(), from, &v1beta1.CapacityBuffer{ObjectMeta: named("spare"), Spec: tt.spec}, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -48,7 +48,7 @@ func (a *applier) buffers(objects []Object) error {
 		if s.Object == nil || given[s.Name()] || !from.has(s.Object) {
 			continue
 		}
-		r, err := buffer.Resolve(context.Background(), from, s.Object)
+		r, err := buffer.Resolve(context.Background(), from, s.Object, a.Now)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (a *applier) buffer(o Object, b *v1beta1.CapacityBuffer, from overlaid) err
 	if b.CreationTimestamp.IsZero() {
 		b.CreationTimestamp.Time = a.Now.Truncate(time.Second)
 	}
-	r, err := buffer.Resolve(context.Background(), from, b)
+	r, err := buffer.Resolve(context.Background(), from, b, a.Now)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (k *ClusterState) Read(ctx context.Context, from client.Reader) (*cluster.S
 			return nil, err
 		}
 	}
-	list, err := buffer.Read(ctx, from)
+	list, err := buffer.Read(ctx, from, k.now())
 	if err != nil {
 		return nil, err
 	}

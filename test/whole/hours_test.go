@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/test/fakecloud"
 )
@@ -94,5 +95,31 @@ func TestHoursThatCannotBeReadKeepWhatThereIs(t *testing.T) {
 		if !w.story.reports("daemok.sh/hours") {
 			t.Errorf("nothing says that the hours cannot be read; %s", w.state())
 		}
+	})
+}
+
+// A buffer keeps capacity for as many pods as its hours say, whatever its spec says, and its nodes are empty when it
+// keeps none.
+func TestABufferFollowsItsHours(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 99}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.podTemplate("web")
+		b := w.buffer("spare", 1, nil)
+		edit(w, b, func(b *v1beta1.CapacityBuffer) {
+			b.Annotations = map[string]string{
+				api.AnnotationHours: `changes: [{at: "0 1 * * *", replicas: 0}, {at: "0 2 * * *", replicas: 3}]`}
+		})
+		w.start(setup{})
+		w.until(10*time.Minute, "three nodes", func() bool { return w.has(3) })
+		time.Sleep(40 * time.Minute)
+		if !w.has(3) {
+			t.Fatalf("nodes of a buffer went before its hours changed; %s", w.state())
+		}
+		w.until(30*time.Minute, "no node", func() bool { return w.empty() && w.saysOf("spare", served, "False BufferEmpty") })
+		w.until(time.Hour, "three nodes again", func() bool { return w.has(3) && w.saysOf("spare", served, fits+"3") })
+		edit(w, w.bufferNow("spare"), func(b *v1beta1.CapacityBuffer) { b.Annotations[api.AnnotationHours] = "at nine" })
+		w.until(time.Minute, "what is wrong with the hours", func() bool {
+			return w.saysOf("spare", resolves, "False ResolutionFailed metadata.annotations[daemok.sh/hours]")
+		})
 	})
 }

@@ -12,14 +12,35 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// hours is the annotation of a pool that says at which times it has how many nodes.
-type hours struct {
+// schedule is the annotation of an object that says at which times it has how many of what it counts.
+type schedule struct {
 	TimeZone string   `json:"timeZone"` // of the IANA database; empty: UTC
 	Holidays []string `json:"holidays"` // days of that time zone on which nothing changes, such as 2026-12-25
-	Changes  []struct {
-		At    string `json:"at"` // a cron expression in that time zone
-		Nodes *int64 `json:"nodes"`
-	} `json:"changes"`
+	Changes  []moment `json:"changes"`
+}
+
+// moment is when the number changes. It has one of the numbers, by the object that is annotated.
+type moment struct {
+	At       string `json:"at"`       // a cron expression in that time zone
+	Nodes    *int64 `json:"nodes"`    // of a pool
+	Replicas *int64 `json:"replicas"` // of a buffer
+}
+
+// What a schedule counts.
+const (
+	countNodes    = "nodes"
+	countReplicas = "replicas"
+)
+
+// number is the one that the object counts; nil: there is none, or the other one.
+func (m *moment) number(of string) *int64 {
+	switch {
+	case of == countNodes && m.Replicas == nil:
+		return m.Nodes
+	case of == countReplicas && m.Nodes == nil:
+		return m.Replicas
+	}
+	return nil
 }
 
 // changesMost bounds how often a schedule may change, so that finding the last change stays cheap: no more than
@@ -31,11 +52,22 @@ const changesMost = 5 * time.Minute
 //
 // Cost: linear in the changes of a day, or where there are fewer in those of the week, month or year before.
 func Hours(annotations map[string]string, now time.Time) (cluster.Hours, error) {
+	return hours(annotations, now, countNodes)
+}
+
+// Replicas is likewise for how many pods a CapacityBuffer keeps capacity now, in place of spec.replicas, and until when;
+// nil: its spec says.
+func Replicas(annotations map[string]string, now time.Time) (replicas *int64, until time.Time, err error) {
+	h, err := hours(annotations, now, countReplicas)
+	return h.Nodes, h.Until, err
+}
+
+func hours(annotations map[string]string, now time.Time, of string) (cluster.Hours, error) {
 	text, said := annotations[api.AnnotationHours]
 	if !said {
 		return cluster.Hours{}, nil
 	}
-	out, err := readHours(text, now)
+	out, err := readHours(text, now, of)
 	if err != nil {
 		return cluster.Hours{}, &Error{api.AnnotationHours, err}
 	}
@@ -44,8 +76,8 @@ func Hours(annotations map[string]string, now time.Time) (cluster.Hours, error) 
 
 const hoursExample = `{timeZone: Europe/Berlin, changes: [{at: "0 7 * * *", nodes: 5}, {at: "0 19 * * *", nodes: 0}]}`
 
-func readHours(text string, now time.Time) (out cluster.Hours, err error) {
-	var h hours
+func readHours(text string, now time.Time, of string) (out cluster.Hours, err error) {
+	var h schedule
 	if err := yaml.UnmarshalStrict([]byte(text), &h); err != nil {
 		return out, fmt.Errorf("it is no YAML such as %s: %w", hoursExample, err)
 	}
@@ -62,20 +94,21 @@ func readHours(text string, now time.Time) (out cluster.Hours, err error) {
 		return out, fmt.Errorf("changes: there are none: want one at least, such as in %s", hoursExample)
 	}
 	var last time.Time
-	for i, c := range h.Changes {
-		schedule, err := cron.ParseStandard(c.At)
+	for i := range h.Changes {
+		c := &h.Changes[i]
+		when, err := cron.ParseStandard(c.At)
 		switch {
 		case err != nil:
 			return out, fmt.Errorf("changes[%d].at: %q is no cron expression such as %q: %w", i, c.At, "0 7 * * Mon-Fri", err)
-		case c.Nodes == nil || *c.Nodes < 0:
-			return out, fmt.Errorf("changes[%d].nodes: want how many nodes the pool has from then on, 0 or more", i)
+		case c.number(of) == nil || *c.number(of) < 0:
+			return out, fmt.Errorf("changes[%d].%s: want how many there are from then on, 0 or more, and nothing else", i, of)
 		}
-		t := times{schedule, zone, h.Holidays}
+		t := times{when, zone, h.Holidays}
 		if t.tooOften(now) {
 			return out, fmt.Errorf("changes[%d].at: %q comes more often than every %s", i, c.At, changesMost)
 		}
 		if at := t.last(now); !at.IsZero() && !at.Before(last) {
-			last, out.Nodes = at, c.Nodes
+			last, out.Nodes = at, c.number(of)
 		}
 		if next := t.next(now); !next.IsZero() && (out.Until.IsZero() || next.Before(out.Until)) {
 			out.Until = next

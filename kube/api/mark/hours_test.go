@@ -69,6 +69,7 @@ func TestHoursThatCannotBeRead(t *testing.T) {
 		`{holidays: [Christmas], changes: [{at: "@daily", nodes: 1}]}`: `holidays[0]: "Christmas" is no day`,
 		`changes: [{at: "7 o'clock", nodes: 1}]`:                       "changes[0].at",
 		`changes: [{at: "@daily"}]`:                                    "changes[0].nodes",
+		`changes: [{at: "@daily", replicas: 2}]`:                       "changes[0].nodes",
 		`changes: [{at: "@daily", nodes: -1}]`:                         "changes[0].nodes",
 		`changes: [{at: "* * * * *", nodes: 1}]`:                       "more often than every 5m",
 	} {

@@ -120,7 +120,7 @@ func (t *Table) describe(e *entry) (changed bool) {
 		return before != nil || why != e.NotReady
 	}
 	requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
-	e.shaped, e.Pods = t.shapes.Describe(e.shaped, pod), buffer.Count(&e.Object.Spec, requests, e.Replicas)
+	e.shaped, e.Pods = t.shapes.Describe(e.shaped, pod), e.Count(requests)
 	return e.shaped != before || e.Pods != pods
 }
 
