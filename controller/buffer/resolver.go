@@ -49,6 +49,7 @@ type Resolver struct {
 
 	watches  *watches
 	resolved map[types.NamespacedName]buffer.Resolved
+	all      bool      // each was resolved once
 	againAt  time.Time // all are resolved again then
 	refused  string    // what was said last of why there are none
 
@@ -163,9 +164,10 @@ func (r *Resolver) resolve(ctx context.Context) error {
 		}
 		r.resolved[name] = resolved
 	}
-	if len(errs) > 0 && len(r.resolved) == 0 {
-		return errors.Join(errs...) // nothing is known yet, and no node goes
+	if len(errs) > 0 && !r.all {
+		return errors.Join(errs...) // not all are known yet, and no node goes
 	}
+	r.all = true
 	r.Known.Are(slices.SortedFunc(maps.Values(r.resolved), func(a, b buffer.Resolved) int {
 		return strings.Compare(a.Name().String(), b.Name().String())
 	}))

@@ -9,15 +9,18 @@ import (
 type Hours struct {
 	Nodes *int64    // how many a static pool keeps, and others have at most; nil: it says nothing yet
 	Until time.Time // when it next changes; zero: never
+
+	Unknown bool // the schedule cannot be read: no node is launched, and none is too many
 }
 
 // Most is how many nodes the pool may keep: nodes beyond that go, whatever runs on them. Limits alone remove none.
 func (p *Pool) Most() (n int64, bounded bool) {
 	switch {
+	case p.Hours.Unknown:
 	case p.Static():
 		return *p.Replicas, true
-	case p.Hours.Nodes != nil && p.Limits.Nodes != nil:
-		return *p.Limits.Nodes, true
+	case p.Hours.Nodes != nil:
+		return *p.Hours.Nodes, true
 	}
 	return 0, false
 }
@@ -45,12 +48,17 @@ func (p *Pool) SaidBy() string {
 	switch {
 	case p.Hours.Nodes == nil && p.Static():
 		return "spec.replicas"
-	case p.Hours.Nodes == nil:
+	case !p.HoursBind():
 		return "limits"
 	case p.Hours.Until.IsZero():
 		return "daemok.sh/hours"
 	}
 	return "daemok.sh/hours, until " + p.Hours.Until.UTC().Format(time.RFC3339)
+}
+
+// HoursBind reports whether its hours say how many nodes the pool may have, and no lower limit does.
+func (p *Pool) HoursBind() bool {
+	return p.Hours.Nodes != nil && (p.Static() || p.Limits.Nodes == nil || *p.Limits.Nodes >= *p.Hours.Nodes)
 }
 
 // Running counts the nodes of a pool that are there or are being launched and stay, as spec.replicas counts them: a node

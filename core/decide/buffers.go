@@ -233,14 +233,41 @@ func withoutVirtual(moves []plan.Move) {
 const keptForBuffers = "without it an instance would be launched for CapacityBuffers"
 
 // keepRoom drops moves that are to save money where the plan after them would launch instances for buffers: places for
-// their pods are sought again then, and differ from those that the search for nodes found.
+// their pods are sought again then, and differ from those that the search for nodes found. Moves of nodes with virtual
+// pods are dropped first, and others only if that does not suffice.
 func (h *headroom) keepRoom(s *cluster.Snapshot, p *plan.Plan, taken []plan.Placement, policy Policy, effort Effort) {
-	saves := func(m plan.Move) bool { return m.Removals[0].Reason == plan.Underutilized }
-	if len(h.buffers) == 0 || !slices.ContainsFunc(p.Moves, saves) {
+	if len(h.buffers) == 0 {
 		return
 	}
-	after, launches := *s, slices.Clone(p.Launches)
-	gone := map[string]bool{}
+	holds := map[string]bool{}
+	for _, x := range places(h.buffers) {
+		holds[x.Target] = holds[x.Target] || x.On == plan.OnNode
+	}
+	saves := func(m plan.Move) bool { return m.Removals[0].Reason == plan.Underutilized }
+	ofHolders := func(m plan.Move) bool {
+		return saves(m) && slices.ContainsFunc(m.Removals, func(r plan.Removal) bool { return holds[r.Node] })
+	}
+	effort.Pack = 0 // whether anything is launched does not depend on it
+	for _, drop := range []func(plan.Move) bool{ofHolders, saves} {
+		if !slices.ContainsFunc(p.Moves, saves) || !launchesAfter(s, p, taken, policy, effort) {
+			return
+		}
+		for _, m := range p.Moves {
+			if drop(m) {
+				kept := plan.Kept{Node: m.Removals[0].Node, Reason: plan.Underutilized, Why: keptForBuffers}
+				p.Kept = append(p.Kept, kept)
+			}
+		}
+		slices.SortFunc(p.Kept, func(a, b plan.Kept) int { return strings.Compare(a.Node, b.Node) })
+		p.Moves = slices.DeleteFunc(p.Moves, drop)
+	}
+}
+
+// launchesAfter reports whether the plan after this one would launch instances for buffers.
+func launchesAfter(
+	s *cluster.Snapshot, p *plan.Plan, taken []plan.Placement, policy Policy, effort Effort,
+) bool {
+	after, launches, gone := *s, slices.Clone(p.Launches), map[string]bool{}
 	for i := range p.Moves {
 		launches, taken = append(launches, p.Moves[i].Launches...), slices.Concat(taken, p.Moves[i].Placements)
 		for _, r := range p.Moves[i].Removals {
@@ -248,15 +275,5 @@ func (h *headroom) keepRoom(s *cluster.Snapshot, p *plan.Plan, taken []plan.Plac
 		}
 	}
 	after.Nodes = slices.DeleteFunc(slices.Clone(s.Nodes), func(n cluster.Node) bool { return gone[n.Name] })
-	effort.Pack = 0 // whether anything is launched does not depend on it
-	if then := headroomOf(&after, launches, taken, policy, effort); len(then.launches) == 0 {
-		return
-	}
-	for _, m := range p.Moves {
-		if saves(m) {
-			p.Kept = append(p.Kept, plan.Kept{Node: m.Removals[0].Node, Reason: plan.Underutilized, Why: keptForBuffers})
-		}
-	}
-	slices.SortFunc(p.Kept, func(a, b plan.Kept) int { return strings.Compare(a.Node, b.Node) })
-	p.Moves = slices.DeleteFunc(p.Moves, saves)
+	return len(headroomOf(&after, launches, taken, policy, effort).launches) > 0
 }

@@ -117,7 +117,8 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 	}
 	real := s
 	s, others := withBuffers(s, room.buffers)
-	if !effort.Part && !room.exhausted && s.Unread == "" {
+	whole := !effort.Part && !room.exhausted && s.Unread == ""
+	if whole {
 		placed.Launches = out.Launches
 		leaving := leave(promised(s, coming.Placements), &placed, slices.Concat(coming.Placements, others), policy, effort, found)
 		out.Withdrawals = withdrawals(s, &placed, &coming, others)
@@ -125,7 +126,9 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 		withoutVirtual(out.Moves)
 		room.keepRoom(real, &out, taken, policy, effort)
 	}
-	out.Emptying = emptying(s, &out)
+	if whole || len(s.Buffers) == 0 { // else nodes with virtual pods would seem empty
+		out.Emptying = emptying(s, &out)
+	}
 	fixed.join(&out)
 	nameOverlays(known, &out)
 	out.CostAfter = out.CostBefore + change(known, &out)

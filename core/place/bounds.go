@@ -38,7 +38,7 @@ func (r *Run) newBounds(b *supply.Candidate) []feasibility.Constraint {
 	if n := b.Remaining.Nodes; n != nil && *n < 1 {
 		all := *b.Pool.Limits.Nodes
 		text := fmt.Sprintf("nodes limit reached: %d of %d used", all-*n, all)
-		if b.Pool.Hours.Nodes != nil {
+		if b.Pool.HoursBind() {
 			text += " (" + b.Pool.SaidBy() + ")"
 		}
 		out = append(out, feasibility.Constraint{Rule: feasibility.Limit, Key: "nodes", Cleared: bitset.New(len(b.Options)),

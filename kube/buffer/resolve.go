@@ -221,6 +221,10 @@ func prioritise(ctx context.Context, from client.Reader, pod *corev1.Pod) (Refus
 		if name == "" && apierrors.IsForbidden(err) {
 			return Refusal{}, nil
 		}
+		if apierrors.IsForbidden(err) {
+			return failed("its pods name PriorityClass %q, and PriorityClasses may not be listed: "+
+				"grant the verb list on them", name), nil
+		}
 		return Refusal{}, fmt.Errorf("list PriorityClasses: %w", err)
 	}
 	var usual *schedulingv1.PriorityClass

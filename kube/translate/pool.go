@@ -175,6 +175,12 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	}, nil
 }
 
+// Unreadable is what the core knows of a pool that Pool cannot convert: it launches nothing and loses nothing.
+func Unreadable(o PoolObject, err error) cluster.Pool {
+	return cluster.Pool{ID: o.ID, Replicas: o.Replicas, Hours: cluster.Hours{Unknown: true},
+		NotReady: cmp.Or(o.NotReady, err.Error()), Policy: cluster.Policy{Never: true}}
+}
+
 // parted divides the taints of a template into those that pods must tolerate and those that nodes lose while they
 // start.
 func parted(taints, startup []corev1.Taint, autoscaler mark.ClusterAutoscaler) (lasting, starting []constraint.Taint) {

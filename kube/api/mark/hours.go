@@ -1,8 +1,10 @@
 package mark
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -96,17 +98,14 @@ func readHours(text string, now time.Time, of string) (out cluster.Hours, err er
 	var last time.Time
 	for i := range h.Changes {
 		c := &h.Changes[i]
-		when, err := cron.ParseStandard(c.At)
+		when, err := parseTimes(c.At)
 		switch {
 		case err != nil:
-			return out, fmt.Errorf("changes[%d].at: %q is no cron expression such as %q: %w", i, c.At, "0 7 * * Mon-Fri", err)
+			return out, fmt.Errorf("changes[%d].at: %q %w", i, c.At, err)
 		case c.number(of) == nil || *c.number(of) < 0:
 			return out, fmt.Errorf("changes[%d].%s: want how many there are from then on, 0 or more, and nothing else", i, of)
 		}
 		t := times{when, zone, h.Holidays}
-		if t.tooOften(now) {
-			return out, fmt.Errorf("changes[%d].at: %q comes more often than every %s", i, c.At, changesMost)
-		}
 		if at := t.last(now); !at.IsZero() && !at.Before(last) {
 			last, out.Nodes = at, c.number(of)
 		}
@@ -149,14 +148,39 @@ func (t times) last(now time.Time) (out time.Time) {
 	return out
 }
 
-func (t times) tooOften(now time.Time) bool {
-	first := t.Next(now.In(t.zone))
-	for range 3 {
-		second := t.Next(first)
-		if second.Sub(first) < changesMost {
-			return !first.IsZero() && !second.IsZero()
-		}
-		first = second
+// parseTimes reads a cron expression with five fields that comes no more often than every five minutes.
+func parseTimes(text string) (cron.Schedule, error) {
+	if !strings.HasPrefix(text, "@") && len(strings.Fields(text)) != 5 || strings.ContainsAny(text, "=") {
+		return nil, fmt.Errorf("is no cron expression with five fields such as %q", "0 7 * * Mon-Fri")
 	}
-	return false
+	out, err := cron.ParseStandard(text)
+	if err != nil {
+		return nil, fmt.Errorf("is no cron expression such as %q: %w", "0 7 * * Mon-Fri", err)
+	}
+	fields, is := out.(*cron.SpecSchedule)
+	if !is {
+		return nil, errors.New("has no times of the day: want a cron expression with five fields, or @daily and the like")
+	}
+	if minutesBetween(fields.Minute) < int(changesMost.Minutes()) {
+		return nil, fmt.Errorf("comes more often than every %s", changesMost)
+	}
+	return out, nil
+}
+
+// minutesBetween is how many minutes are between two of these minutes at the least, over the hour's end too; bit i is
+// minute i.
+func minutesBetween(minutes uint64) int {
+	least, first, last := 60, -1, -1
+	for i := range 60 {
+		if minutes&(1<<i) == 0 {
+			continue
+		}
+		if first < 0 {
+			first = i
+		} else {
+			least = min(least, i-last)
+		}
+		last = i
+	}
+	return min(least, 60-last+first)
 }

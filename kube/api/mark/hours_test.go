@@ -71,6 +71,11 @@ func TestHoursThatCannotBeRead(t *testing.T) {
 		`changes: [{at: "@daily"}]`:                                    "changes[0].nodes",
 		`changes: [{at: "@daily", replicas: 2}]`:                       "changes[0].nodes",
 		`changes: [{at: "@daily", nodes: -1}]`:                         "changes[0].nodes",
+		`changes: [{at: "TZ=Europe/Berlin", nodes: 1}]`:                "no cron expression with five fields",
+		`changes: [{at: "CRON_TZ=UTC 0 7 * * *", nodes: 1}]`:           "no cron expression with five fields",
+		`changes: [{at: "@every 10m", nodes: 1}]`:                      "has no times of the day",
+		`changes: [{at: "0,10,12 7 * * Mon", nodes: 1}]`:               "more often than every 5m",
+		`changes: [{at: "2,58 * * * *", nodes: 1}]`:                    "more often than every 5m",
 		`changes: [{at: "* * * * *", nodes: 1}]`:                       "more often than every 5m",
 	} {
 		_, err := mark.Hours(map[string]string{api.AnnotationHours: text}, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))

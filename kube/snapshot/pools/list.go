@@ -18,7 +18,7 @@ func (t *Table) List(s *cluster.Snapshot, byClass map[karpv1.NodeClassReference]
 	for _, o := range t.pools {
 		p, err := translate.Pool(o, shares[o.ID].Nodes, s.Now)
 		if err != nil {
-			p = cluster.Pool{ID: o.ID, NotReady: err.Error()}
+			p = translate.Unreadable(o, err)
 		}
 		class := byClass[o.Class]
 		p.Catalogue = class.Catalogue

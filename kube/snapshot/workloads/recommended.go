@@ -1,7 +1,7 @@
 package workloads
 
 import (
-	"maps"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,13 +22,13 @@ type recommendations struct {
 	by       map[types.NamespacedName]recommended
 	targets  map[target]map[types.NamespacedName]struct{} // which of these are about it
 	template map[owner.ID]template
-	owned    map[target]map[owner.ID]struct{} // owners that are the target, or that it controls
+	owned    map[target][]owner.ID // owners that are the target, or that it controls
 }
 
 func newRecommendations() recommendations {
 	return recommendations{
 		by: map[types.NamespacedName]recommended{}, targets: map[target]map[types.NamespacedName]struct{}{},
-		template: map[owner.ID]template{}, owned: map[target]map[owner.ID]struct{}{},
+		template: map[owner.ID]template{}, owned: map[target][]owner.ID{},
 	}
 }
 
@@ -79,7 +79,9 @@ func templateOf(o client.Object) (out template) {
 // follow takes in the template of an owner; one that makes no pods is forgotten.
 func (r *recommendations) follow(id owner.ID, t template) {
 	for _, is := range r.template[id].are {
-		if delete(r.owned[is], id); len(r.owned[is]) == 0 {
+		if left := slices.DeleteFunc(r.owned[is], func(o owner.ID) bool { return o == id }); len(left) > 0 {
+			r.owned[is] = left
+		} else {
 			delete(r.owned, is)
 		}
 	}
@@ -88,13 +90,9 @@ func (r *recommendations) follow(id owner.ID, t template) {
 	}
 	r.template[id] = t
 	for _, is := range t.are {
-		if is == (target{}) {
-			continue
+		if is != (target{}) {
+			r.owned[is] = append(r.owned[is], id)
 		}
-		if r.owned[is] == nil {
-			r.owned[is] = map[owner.ID]struct{}{}
-		}
-		r.owned[is][id] = struct{}{}
 	}
 }
 
@@ -127,23 +125,23 @@ func (t *Table) RecommendationGone(v *vpav1.VerticalPodAutoscaler) []owner.Chang
 // recommend takes in what is recommended under a name; nil: nothing any more.
 func (t *Table) recommend(name types.NamespacedName, now *recommended) (out []owner.Change) {
 	r := &t.recommendations
-	about := map[owner.ID]struct{}{}
+	var about []owner.ID
 	if before, known := r.by[name]; known {
-		maps.Copy(about, r.owned[before.target])
+		about = append(about, r.owned[before.target]...)
 		if delete(r.targets[before.target], name); len(r.targets[before.target]) == 0 {
 			delete(r.targets, before.target)
 		}
 		delete(r.by, name)
 	}
 	if now != nil {
-		maps.Copy(about, r.owned[now.target])
+		about = append(about, r.owned[now.target]...)
 		if r.targets[now.target] == nil {
 			r.targets[now.target] = map[types.NamespacedName]struct{}{}
 		}
 		r.targets[now.target][name] = struct{}{}
 		r.by[name] = *now
 	}
-	for id := range about {
+	for _, id := range about { // one of both targets twice: the second time nothing changes
 		w := t.owners[id]
 		w.Recommended = quantity.Resources{}
 		if c := t.is(id, &w, r.template[id]); !c.IsNone() {
