@@ -64,11 +64,15 @@ func (w *watches) buffers(ctx context.Context) (why string, err error) {
 	case err != nil:
 		return "", fmt.Errorf("list CapacityBuffers: %w", err)
 	}
-	return "", w.follow(ctx, o, toolscache.ResourceEventHandlerDetailedFuncs{
+	err = w.follow(ctx, o, toolscache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(o any, first bool) { w.is(o.(*v1beta1.CapacityBuffer), first) },
 		UpdateFunc: func(_, o any) { w.is(o.(*v1beta1.CapacityBuffer), false) },
 		DeleteFunc: func(o any) { w.gone(o) },
 	})
+	if buffer.Absent(err) { // a reader may hide that the cluster has no such kind: that of shadow mode does
+		return absent, nil
+	}
+	return "", err
 }
 
 // named follows the kind of what a buffer names.
