@@ -125,7 +125,7 @@ func (r *Requests) choose(c *karpv1.NodeClaim, want constraint.Requirements, cla
 	if all.WhyNone != "" {
 		return choice{}, &cloud.NoCapacityError{Cause: all.WhyNone}
 	}
-	ordered := overlay.Reprices(catalogue, all.Named)
+	ordered := overlay.Reorders(catalogue, all.Named)
 	chosen := choice{optionsOf(all.Named, ordered), all.Whole, all.Room(), all.Few, all.Summary(), ordered}
 	r.choices.put(class, catalogue, same, chosen)
 	return chosen, nil

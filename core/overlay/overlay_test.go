@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/offering"
 	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -255,6 +256,47 @@ func TestBy(t *testing.T) {
 	}
 	if listed := overlay.Listed(s); listed.Pools[0].Catalogue != pool.Catalogue.Base || pool.Catalogue.Base == nil {
 		t.Error("Listed does not return the catalogue below, or writes its argument")
+	}
+}
+
+// The cloud chooses by its own prices as long as these put offerings into the same order.
+func TestReorders(t *testing.T) {
+	for text, want := range map[string]bool{
+		"x example.com/nic=1":                     false,
+		"x price=-10%":                            false,
+		"x by=spot price=-10%":                    false,
+		"x by=spot price=9":                       true, // p9.large has one by it alone
+		"x family=c5,m5 by=spot price=9":          false,
+		"x family=m5 price=-10%":                  true, // it costs as much as c5.large otherwise
+		"x family=m5 zone=a by=on-demand price=9": true,
+		"x family=x1 price=9":                     false,
+	} {
+		p := overlay.Pool{Labels: labels("pool=web"), Listed: catalogue()}
+		c := overlay.New(made(t, text), []overlay.Pool{p}, nil).Of(p)
+		var named []offering.Named
+		for k := range c.InstanceTypes {
+			of := &c.InstanceTypes[k]
+			for i := range of.Offerings {
+				named = append(named, offering.Named{Type: of, Offering: &of.Offerings[i]})
+			}
+		}
+		if got := overlay.Reorders(c, named); got != want {
+			t.Errorf("%s: another order %v, want %v", text, got, want)
+		}
+	}
+	p := overlay.Pool{Listed: catalogue()}
+	p.Listed.InstanceTypes[1].Offerings[0].Price = 120_000
+	for text, want := range map[string]bool{
+		"x family=m5 price=-10%": false, "x family=m5 price=-20%": true, "x family=c5 by=on-demand price=+5%": false,
+	} {
+		c := overlay.New(made(t, text), []overlay.Pool{p}, nil).Of(p)
+		named := []offering.Named{
+			{Type: &c.InstanceTypes[0], Offering: &c.InstanceTypes[0].Offerings[0]},
+			{Type: &c.InstanceTypes[1], Offering: &c.InstanceTypes[1].Offerings[0]},
+		}
+		if got := overlay.Reorders(c, named); got != want {
+			t.Errorf("c5.large for 0.10 and m5.large for 0.12 with %s: another order %v, want %v", text, got, want)
+		}
 	}
 }
 

@@ -137,17 +137,48 @@ func ChangesOf(c *cluster.Catalogue, instance offering.Identity) (out Changes) {
 	return out
 }
 
-// Reprices reports whether any of these offerings of a catalogue costs something else than the cloud says.
-func Reprices(c *cluster.Catalogue, named []offering.Named) bool {
-	return c != c.Listed() && slices.ContainsFunc(named, func(n offering.Named) bool {
-		was := c.Base.InstanceType(n.Type.Name)
-		for i := range n.Type.Offerings {
-			if &n.Type.Offerings[i] == n.Offering {
-				return was.Offerings[i].Price != n.Offering.Price || was.Offerings[i].Priced != n.Offering.Priced
+// Reorders reports whether overlays put offerings of a catalogue, of one capacity type, into another order than the
+// prices of the cloud do, or alone give one a price: then the cloud must not choose among them by its own prices.
+//
+// Cost: that of sorting them.
+func Reorders(c *cluster.Catalogue, named []offering.Named) bool {
+	if c == c.Listed() {
+		return false
+	}
+	type prices struct{ was, is quantity.MicroUSDPerHour }
+	all := map[cluster.Option][]prices{}
+	for _, n := range named {
+		was, is := listedAs(c, n), n.Offering
+		if was.Priced != is.Priced {
+			return true
+		}
+		if is.Priced {
+			all[is.Option] = append(all[is.Option], prices{was.Price, is.Price})
+		}
+	}
+	for _, list := range all {
+		slices.SortFunc(list, func(a, b prices) int {
+			return cmp.Or(cmp.Compare(a.was, b.was), cmp.Compare(a.is, b.is))
+		})
+		for i := 1; i < len(list); i++ {
+			a, b := list[i-1], list[i]
+			if a.is > b.is || a.was == b.was && a.is != b.is {
+				return true
 			}
 		}
-		return false
-	})
+	}
+	return false
+}
+
+// listedAs is an offering of a catalogue as the class offers it.
+func listedAs(c *cluster.Catalogue, n offering.Named) *cluster.Offering {
+	was := c.Listed().InstanceType(n.Type.Name)
+	for i := range n.Type.Offerings {
+		if &n.Type.Offerings[i] == n.Offering {
+			return &was.Offerings[i]
+		}
+	}
+	return n.Offering
 }
 
 // With is the snapshot with other overlays, by which its nodes cost what offerings like theirs do.
