@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,16 @@ func (r *redactor) name(what, old string) string {
 		r.names[what][old] = what + "-" + strconv.Itoa(len(r.names[what])+1)
 	}
 	return r.names[what][old]
+}
+
+// inOrder replaces names by new ones in the same order.
+func (r *redactor) inOrder(what string, old []string) {
+	slices.Sort(old)
+	r.names[what] = map[string]string{}
+	digits := len(strconv.Itoa(len(old)))
+	for i, name := range old {
+		r.names[what][name] = fmt.Sprintf("%s-%0*d", what, digits, i+1)
+	}
 }
 
 func (r *redactor) namespace(name string) string { return r.name("namespace", name) }

@@ -60,6 +60,8 @@ func Print(s *cluster.Snapshot) string {
 func Redact(s *cluster.Snapshot) *cluster.Snapshot {
 	out := *overlay.Listed(s)
 	r := &redactor{names: map[string]map[string]string{}, done: map[any]any{}}
+	// Names decide among overlays of one weight.
+	r.inOrder("overlay", mapped(out.Overlays, func(o cluster.Overlay) string { return o.Name }))
 	for _, x := range top {
 		x.redact(r, &out)
 	}

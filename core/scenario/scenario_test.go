@@ -391,3 +391,27 @@ func FuzzPrintIsAFixedPoint(f *testing.F) {
 		}
 	})
 }
+
+// Of overlays with one weight the last name counts, so names that are hidden keep their order.
+func TestRedactionKeepsTheOrderOfOverlays(t *testing.T) {
+	s := &cluster.Snapshot{Pools: []cluster.Pool{{ID: cluster.PoolID{Kind: "NodePool", Name: "p"},
+		Catalogue: &cluster.Catalogue{Revision: 1, InstanceTypes: []cluster.InstanceType{{Name: "m5.large",
+			Offerings: []cluster.Offering{{Zone: "a", Option: cluster.OnDemand, Price: 100_000, Priced: true}}}}}}}}
+	for i := range 12 {
+		s.Overlays = append(s.Overlays, cluster.Overlay{Name: fmt.Sprintf("secret-%c", 'a'+i),
+			Price: cluster.PriceChange{How: cluster.PriceIs, Amount: quantity.MicroUSDPerHour(1000 * (i + 1))}})
+	}
+	overlay.Apply(s)
+	hidden := scenario.Redact(s)
+	for what, of := range map[string]*cluster.Snapshot{"given": s, "redacted": hidden} {
+		if got := of.Pools[0].Catalogue.InstanceTypes[0].Offerings[0].Price; got != 12_000 {
+			t.Errorf("%s: the offering costs %s, want the price of the overlay with the last name", what, got)
+		}
+	}
+	for i := range hidden.Overlays {
+		o := &hidden.Overlays[i]
+		if strings.Contains(o.Name+o.NotApplied, "secret") || (o.NotApplied == "") != (i == 0) {
+			t.Errorf("overlay %d is %s, not applied: %q; want the first applied, and no name", i, o.Name, o.NotApplied)
+		}
+	}
+}
