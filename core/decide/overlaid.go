@@ -41,7 +41,7 @@ func withOverlays(s *cluster.Snapshot, launches []plan.Launch) []plan.Launch {
 				l.Notes = append(l.Notes, text)
 			}
 		}
-		if by := overlay.PriceBy(s, o.Labels, k.Labels, pool.Labels); by != nil {
+		if by := overlay.PriceBy(s, o.Labels, k.Labels, pool.Labels); by != nil && o.Priced {
 			say(by.Name, "price")
 		}
 		resources := map[string][]string{}

@@ -300,7 +300,7 @@ func (k *known) nodeCard(card *Card, n *cluster.Node, at int) {
 	if kept := k.says(record.Node, n.Name, record.TopicBuffer); kept != nil {
 		card.Facts = append(card.Facts, Fact{"keeps capacity", "for " + kept.Why})
 	}
-	k.overlayFacts(card, n)
+	k.overlayFacts(card, n, row.Cost.Known)
 	if stay := k.says(record.Node, n.Name, record.TopicStay); stay != nil {
 		card.State += ", and " + because(stay)
 		card.Since = stay.From
@@ -314,9 +314,10 @@ func (k *known) nodeCard(card *Card, n *cluster.Node, at int) {
 	}
 }
 
-// overlayFacts name the NodeOverlays that set the price of a node, and its resources.
-func (k *known) overlayFacts(card *Card, n *cluster.Node) {
-	if by := overlay.PriceBy(k.Snapshot, n.Labels); by != nil {
+// overlayFacts name the NodeOverlays that set the price of a node, where it is known, and its resources. A node that is
+// older than an overlay may not have them.
+func (k *known) overlayFacts(card *Card, n *cluster.Node, priced bool) {
+	if by := overlay.PriceBy(k.Snapshot, n.Labels); by != nil && priced {
 		card.Facts = append(card.Facts, Fact{"price", "set by NodeOverlay " + by.Name})
 	}
 	pool, known := k.Snapshot.Pool(n.Pool)
@@ -327,6 +328,9 @@ func (k *known) overlayFacts(card *Card, n *cluster.Node) {
 	if t := pool.Catalogue.InstanceType(kind); t != nil {
 		for _, x := range overlay.CapacityBy(k.Snapshot, pool, t) {
 			text := fmt.Sprintf("%s, set by NodeOverlay %s", Amount(x.Name, x.Amount), x.By)
+			if has := n.Allocatable.Get(x.Name); has != x.Amount {
+				text = fmt.Sprintf("%s; new nodes have %s", Amount(x.Name, has), text)
+			}
 			card.Facts = append(card.Facts, Fact{x.Name, text})
 		}
 	}
