@@ -36,7 +36,8 @@ type late struct {
 // overlays follows NodeOverlays.
 func (p Parts) overlays(live client.Reader, clusterState *snapshot.ClusterState) *late {
 	return &late{
-		Object: &v1alpha1.NodeOverlay{}, Without: "NodeOverlays have no effect", Vital: true, State: clusterState, Log: p.Log,
+		Object: &v1alpha1.NodeOverlay{}, Without: "NodeOverlays have no effect", Vital: true,
+		State: clusterState, Log: p.Log,
 		Follow: func(ctx context.Context) error { return clusterState.Overlays.Follow(ctx, live, p.Watches) },
 	}
 }
@@ -45,15 +46,18 @@ func (p Parts) overlays(live client.Reader, clusterState *snapshot.ClusterState)
 func (p Parts) recommendations(live client.Reader, clusterState *snapshot.ClusterState) *late {
 	of := &vpav1.VerticalPodAutoscaler{}
 	return &late{
-		Object: of, Without: "pods that move are planned without what VerticalPodAutoscalers recommend", State: clusterState, Log: p.Log,
+		Object: of, Without: "pods that move are planned without what VerticalPodAutoscalers recommend",
+		State: clusterState, Log: p.Log,
 		Follow: func(ctx context.Context) error {
-			return snapshot.FollowLate(ctx, clusterState, live, p.Watches, of, "verticalpodautoscalers.autoscaling.k8s.io")
+			const name = "verticalpodautoscalers.autoscaling.k8s.io"
+			return snapshot.FollowLate(ctx, clusterState, live, p.Watches, of, name)
 		},
 	}
 }
 
 // start tries it once, before anything else runs. An error is one that may pass, of a type without which plans are
-// wrong: then the program must be started again. Another reason, such as a right that is missing, keeps it from nothing.
+// wrong: then the program must be started again. Another reason, such as a right that is missing, keeps it from
+// nothing.
 func (l *late) start(ctx context.Context) error {
 	err := l.try(ctx)
 	if l.Vital && !errors.Is(err, snapshot.ErrNotServed) && !apierrors.IsForbidden(err) {

@@ -42,7 +42,8 @@ func TestATypeIsFollowedOnceItCanBe(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			lines, tries, s := &strings.Builder{}, 0, &state{}
-			l := &late{Vital: tt.vital, Without: "without them", State: s, Log: slog.New(slog.NewTextHandler(lines, nil))}
+			l := &late{Vital: tt.vital, Without: "without them", State: s}
+			l.Log = slog.New(slog.NewTextHandler(lines, nil))
 			l.Follow = func(context.Context) error {
 				if tries++; tries < 4 {
 					return tt.err
@@ -61,7 +62,8 @@ func TestATypeIsFollowedOnceItCanBe(t *testing.T) {
 			if tt.err == nil {
 				wantTries, wantTouched = 1, 0
 			}
-			if got := strings.Count(lines.String(), "without them"); got != tt.said || tries != wantTries || s.touched != wantTouched {
+			got := strings.Count(lines.String(), "without them")
+			if got != tt.said || tries != wantTries || s.touched != wantTouched {
 				t.Errorf("said %d times in %d tries, and planned anew %d times; want %d in %d, and %d:\n%s",
 					got, tries, s.touched, tt.said, wantTries, wantTouched, lines)
 			}

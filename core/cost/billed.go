@@ -8,11 +8,11 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Billed is what a node of the snapshot costs an hour as AWS bills it, with all that its pool pays for each instance; all
-// screens and reports show that. NodeOverlays change it: their users know what AWS does not, such as a discount. A node
-// in a capacity reservation costs what its type does on demand, though plans count it as nearly free; overlays change
-// that where they match the reserved offering. Without a pool, nil, it is the price of the node. It is 0 where it is not
-// known.
+// Billed is what a node of the snapshot costs an hour as AWS bills it, with all that its pool pays for each instance;
+// all screens and reports show that. NodeOverlays change it: their users know what AWS does not, such as a discount. A
+// node in a capacity reservation costs what its type does on demand, though plans count it as nearly free; overlays
+// change that where they match the reserved offering. Without a pool, nil, it is the price of the node. It is 0 where
+// it is not known.
 func Billed(s *cluster.Snapshot, n *cluster.Node, pool *cluster.Pool) quantity.MicroUSDPerHour {
 	switch reserved := Reserved(n.Labels); {
 	case pool == nil && reserved:

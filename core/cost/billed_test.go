@@ -56,6 +56,7 @@ func TestOverlaysChangeTheBillOfReservedNodes(t *testing.T) {
 			constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values(option)})
 	}
 	less := cluster.PriceChange{How: cluster.PriceGrows, Percent: -10}
+	onDemand := of("on-demand")
 	is := cluster.PriceChange{How: cluster.PriceIs, Amount: 50_000}
 	for name, tt := range map[string]struct {
 		by   cluster.Overlay
@@ -63,9 +64,9 @@ func TestOverlaysChangeTheBillOfReservedNodes(t *testing.T) {
 	}{
 		"a discount for all":           {cluster.Overlay{Name: "a", Price: less}, 86_400},
 		"a discount on reservations":   {cluster.Overlay{Name: "a", Price: less, Requirements: of("reserved")}, 86_400},
-		"a discount on demand":         {cluster.Overlay{Name: "a", Price: less, Requirements: of("on-demand")}, 96_000},
+		"a discount on demand":         {cluster.Overlay{Name: "a", Price: less, Requirements: onDemand}, 96_000},
 		"a price of reservations":      {cluster.Overlay{Name: "a", Price: is, Requirements: of("reserved")}, 50_000},
-		"a price on demand":            {cluster.Overlay{Name: "a", Price: is, Requirements: of("on-demand")}, 96_000},
+		"a price on demand":            {cluster.Overlay{Name: "a", Price: is, Requirements: onDemand}, 96_000},
 		"one that says nothing of any": {cluster.Overlay{Name: "a"}, 96_000},
 	} {
 		n := node("a")

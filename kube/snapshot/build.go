@@ -11,7 +11,6 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/snapshot/nodes"
 	"github.com/daemok/daemok/kube/snapshot/pods"
 	"github.com/daemok/daemok/kube/snapshot/pools"
@@ -46,7 +45,7 @@ func (k *ClusterState) build(byClass map[karpv1.NodeClassReference]pools.Offered
 	}
 	t.shapes.Refresh()
 	t.lookAtPDBs()
-	t.pools.OverlaysArePartial(!k.isListed(&v1alpha1.NodeOverlay{}))
+	t.pools.OverlaysArePartial(k.Overlays.arePartial())
 	if t.pools.Offering(byClass) {
 		t.nodes.AllChanged() // prices are others
 	}

@@ -67,13 +67,6 @@ type followed struct {
 	synced toolscache.InformerSynced
 }
 
-// isListed reports whether all objects of a type have been taken in that there were when it began to be followed, and
-// so of one that is not followed. The caller holds the lock.
-func (k *ClusterState) isListed(o client.Object) bool {
-	waits := func(f followed) bool { return reflect.TypeOf(f.object) == reflect.TypeOf(o) && !f.synced() }
-	return !slices.ContainsFunc(k.followed, waits)
-}
-
 // poolsOf is how the pools of one generation are taken in.
 func (k *ClusterState) poolsOf(g translate.Generation) row {
 	return row{

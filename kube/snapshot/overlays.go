@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -71,6 +72,15 @@ func (o *Overlays) Followed() bool {
 	o.of.mu.Lock()
 	defer o.of.mu.Unlock()
 	return o.followed
+}
+
+// arePartial reports whether some that there were when they began to be followed are yet to be taken in. The caller
+// holds the lock.
+func (o *Overlays) arePartial() bool {
+	return slices.ContainsFunc(o.of.followed, func(f followed) bool {
+		_, is := f.object.(*v1alpha1.NodeOverlay)
+		return is && !f.synced()
+	})
 }
 
 // List lists the NodeOverlays with what they came to when the last snapshot was made, by name.

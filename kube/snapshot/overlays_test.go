@@ -110,7 +110,7 @@ func TestSomeOfTheOverlaysChangeNothing(t *testing.T) {
 	watch.Add(nodeOverlay("second", func(s *v1alpha1.NodeOverlaySpec) { s.Price = new("0.01") }))
 	watch.Synced()
 	if got, list := price(), k.Overlays.List(); got != "$0.010000/h" || !list[0].Known || list[0].Idle == "" {
-		t.Errorf("the node costs %s and of overlays is said %+v, want the second applied and the first in conflict", got, list)
+		t.Errorf("the node costs %s and of overlays is said %+v, want second applied, first in conflict", got, list)
 	}
 }
 

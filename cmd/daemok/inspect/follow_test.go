@@ -215,7 +215,8 @@ func TestWhatMayNotBeReadIsMissingAndNamed(t *testing.T) {
 	}
 }
 
-// All else is shown to those who may not list NodeOverlays, or not watch them, and they learn once which right they lack.
+// All else is shown to those who may not list NodeOverlays, or not watch them, and they learn once which right they
+// lack.
 func TestWithoutTheRightToNodeOverlaysAllElseIsShown(t *testing.T) {
 	for denied, want := range map[string]string{
 		"nodeoverlays":       "You may not list nodeoverlays.karpenter.sh",
