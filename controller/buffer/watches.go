@@ -150,8 +150,8 @@ func (w *watches) is(b *v1beta1.CapacityBuffer, first bool) {
 	w.mu.Lock()
 	before := w.list[name]
 	w.list[name] = b
-	news := before == nil || before.UID != b.UID || before.Generation != b.Generation || b.DeletionTimestamp != nil ||
-		before.Annotations[api.AnnotationHours] != b.Annotations[api.AnnotationHours]
+	news := before == nil || before.UID != b.UID || before.Generation != b.Generation ||
+		b.DeletionTimestamp != nil || before.Annotations[api.AnnotationHours] != b.Annotations[api.AnnotationHours]
 	if news {
 		w.old[name] = true
 	}

@@ -100,7 +100,9 @@ func (a *Allocation) add(n Node) {
 
 // instance is what an instance costs that is no node yet: all of it is for pods to come, or on its way out. Where its
 // pool does not know a price, it is the listed one.
-func instance(s *cluster.Snapshot, m *cluster.Instance, pool *cluster.Pool, listed quantity.MicroUSDPerHour) Node {
+func instance(
+	s *cluster.Snapshot, m *cluster.Instance, pool *cluster.Pool, listed quantity.MicroUSDPerHour,
+) Node {
 	out := Node{Name: m.Claim, Pool: m.Pool, Labels: m.Labels, Price: listed, Priced: listed > 0, listed: true}
 	if price := BilledInstance(s, m, pool); price > 0 {
 		out.Price, out.Priced, out.listed = price, true, false

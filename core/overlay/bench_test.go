@@ -50,7 +50,8 @@ func BenchmarkOverlays(b *testing.B) {
 			return constraint.NewRequirements(family(i), only("pool", fmt.Sprintf("p%d", i)))
 		},
 		"of all spot of a team each": func(i int) constraint.Requirements {
-			return constraint.NewRequirements(only(cluster.LabelCapacityType, "spot"), only("team", fmt.Sprintf("t%d", i%10)))
+			team := only("team", fmt.Sprintf("t%d", i%10))
+			return constraint.NewRequirements(only(cluster.LabelCapacityType, "spot"), team)
 		},
 	}
 	for name, of := range cases {

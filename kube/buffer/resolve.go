@@ -67,7 +67,9 @@ func Ours(b *v1beta1.CapacityBuffer) bool {
 }
 
 // Resolve reads what the buffer names, and its hours. An error is one of reading, after which it is to be tried again.
-func Resolve(ctx context.Context, from client.Reader, b *v1beta1.CapacityBuffer, now time.Time) (Resolved, error) {
+func Resolve(
+	ctx context.Context, from client.Reader, b *v1beta1.CapacityBuffer, now time.Time,
+) (Resolved, error) {
 	out := Resolved{Object: b}
 	var err error
 	if out.Scheduled, out.Until, err = mark.Replicas(b.Annotations, now); err != nil {

@@ -69,7 +69,8 @@ func TestResolve(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r, err := Resolve(t.Context(), from, &v1beta1.CapacityBuffer{ObjectMeta: named("spare"), Spec: tt.spec}, time.Now())
+			spare := &v1beta1.CapacityBuffer{ObjectMeta: named("spare"), Spec: tt.spec}
+			r, err := Resolve(t.Context(), from, spare, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

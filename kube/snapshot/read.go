@@ -68,7 +68,7 @@ func (k *ClusterState) ReadNodes(ctx context.Context, from client.Reader, pools 
 	if err := k.readHolds(ctx, from); err != nil {
 		return nil, err
 	}
-	for kind, names := range k.countedWith(pools) {
+	for kind, names := range countedWith(k, pools) {
 		of, err := labels.NewRequirement(translate.PoolLabel(kind), selection.In, names)
 		if err != nil {
 			return nil, fmt.Errorf("select the nodes of pools: %w", err)
@@ -85,7 +85,7 @@ func (k *ClusterState) ReadNodes(ctx context.Context, from client.Reader, pools 
 
 // countedWith names the pools and those that a breaker counts together with one of
 // them, by their kinds.
-func (k *ClusterState) countedWith(pools []cluster.PoolID) map[string][]string {
+func countedWith(k *ClusterState, pools []cluster.PoolID) map[string][]string {
 	names := map[string][]string{}
 	add := func(ids []cluster.PoolID) {
 		for _, id := range ids {

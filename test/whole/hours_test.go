@@ -115,9 +115,12 @@ func TestABufferFollowsItsHours(t *testing.T) {
 		if !w.has(3) {
 			t.Fatalf("nodes of a buffer went before its hours changed; %s", w.state())
 		}
-		w.until(30*time.Minute, "no node", func() bool { return w.empty() && w.saysOf("spare", served, "False BufferEmpty") })
+		w.until(30*time.Minute, "no node", func() bool {
+			return w.empty() && w.saysOf("spare", served, "False BufferEmpty")
+		})
 		w.until(time.Hour, "three nodes again", func() bool { return w.has(3) && w.saysOf("spare", served, fits+"3") })
-		edit(w, w.bufferNow("spare"), func(b *v1beta1.CapacityBuffer) { b.Annotations[api.AnnotationHours] = "at nine" })
+		b = w.bufferNow("spare")
+		edit(w, b, func(b *v1beta1.CapacityBuffer) { b.Annotations[api.AnnotationHours] = "at nine" })
 		w.until(time.Minute, "what is wrong with the hours", func() bool {
 			return w.saysOf("spare", resolves, "False ResolutionFailed metadata.annotations[daemok.sh/hours]")
 		})

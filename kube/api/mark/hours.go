@@ -57,8 +57,8 @@ func Hours(annotations map[string]string, now time.Time) (cluster.Hours, error) 
 	return hours(annotations, now, countNodes)
 }
 
-// Replicas is likewise for how many pods a CapacityBuffer keeps capacity now, in place of spec.replicas, and until when;
-// nil: its spec says.
+// Replicas is likewise for how many pods a CapacityBuffer keeps capacity now, in place of spec.replicas, and until
+// when; nil: its spec says.
 func Replicas(annotations map[string]string, now time.Time) (replicas *int64, until time.Time, err error) {
 	h, err := hours(annotations, now, countReplicas)
 	return h.Nodes, h.Until, err
@@ -103,7 +103,8 @@ func readHours(text string, now time.Time, of string) (out cluster.Hours, err er
 		case err != nil:
 			return out, fmt.Errorf("changes[%d].at: %q %w", i, c.At, err)
 		case c.number(of) == nil || *c.number(of) < 0:
-			return out, fmt.Errorf("changes[%d].%s: want how many there are from then on, 0 or more, and nothing else", i, of)
+			return out, fmt.Errorf("changes[%d].%s: want how many there are from then on, 0 or more, and no other number", i,
+				of)
 		}
 		t := times{when, zone, h.Holidays}
 		if at := t.last(now); !at.IsZero() && !at.Before(last) {
@@ -159,7 +160,7 @@ func parseTimes(text string) (cron.Schedule, error) {
 	}
 	fields, is := out.(*cron.SpecSchedule)
 	if !is {
-		return nil, errors.New("has no times of the day: want a cron expression with five fields, or @daily and the like")
+		return nil, errors.New("has no times of the day: want a cron expression with five fields, or @daily")
 	}
 	if minutesBetween(fields.Minute) < int(changesMost.Minutes()) {
 		return nil, fmt.Errorf("comes more often than every %s", changesMost)
