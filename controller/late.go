@@ -71,7 +71,7 @@ func (l *late) round(ctx context.Context) (time.Duration, error) {
 	if l.followed {
 		return time.Hour, nil
 	}
-	if l.try(ctx) != nil {
+	if _ = l.try(ctx); !l.followed { // try has logged why
 		return lateEvery, nil
 	}
 	if l.State.WaitForFirst(ctx, l.Object) {
