@@ -95,14 +95,18 @@ func (x *Search) replaceDrifted(c *candidate) {
 	case !no(answer):
 		x.let(c, plan.Drifted, c.Drifted, answer)
 		x.economy.setAside(c, preferences)
-	case c.pool.Policy.DeleteFirst && !turnsOver(x.current().Snapshot(), c.Pool) && x.limitsForbid(c):
+	case c.mayGoFirst() && !turnsOver(x.current().Snapshot(), c.Pool) && x.limitsForbid(c):
 		x.let(c, plan.Drifted, c.Drifted+"; it goes before its replacement comes, since limits do not allow both", nil)
-	case !c.pool.Policy.DeleteFirst && x.limitsForbid(c):
+	case !c.mayGoFirst() && x.limitsForbid(c):
 		x.keep(c, plan.Drifted, atLimit+why(answer))
 	default:
 		x.keep(c, plan.Drifted, "no place for its pods: "+why(answer))
 	}
 }
+
+// mayGoFirst reports whether the node may go before an instance in its place comes: its user says so, or no pod on it is
+// a real one.
+func (c *candidate) mayGoFirst() bool { return c.pool.Policy.DeleteFirst || c.heldByBuffers() }
 
 // atLimit begins what is said of a drifted node that waits at the limit of its pool.
 const atLimit = "limits do not allow its replacement beside it: "

@@ -233,6 +233,25 @@ func TestABufferWithItsFeatureGateOff(t *testing.T) {
 	})
 }
 
+// Where the limit of the pool leaves no room for a replacement, a drifted node of virtual pods goes first: it holds
+// nobody.
+func TestADriftedNodeOfABufferGoesFirstAtTheLimit(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 95}, func(t *testing.T, w *world) {
+		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
+		w.pool("default", func(p *karpv1.NodePool) {
+			p.Spec.Limits = corev1.ResourceList{"nodes": resource.MustParse("1")}
+		})
+		w.podTemplate("web")
+		w.buffer("spare", 1, nil)
+		w.start(setup{})
+		w.until(5*time.Minute, "a node", func() bool { return w.has(1) })
+		old := w.claimNames()
+		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-two", Groups: []string{"sg-one"}}})
+		w.until(40*time.Minute, "another node", func() bool { return w.renewed(old) && w.has(1) })
+		w.sound()
+	})
+}
+
 // The replacement of a drifted node holds the virtual pods too, and nothing else is launched for them.
 func TestDriftedNodesOfABufferAreReplaced(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 95}, func(t *testing.T, w *world) {
