@@ -21,6 +21,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/buffer"
+	"github.com/daemok/daemok/kube/pages"
 )
 
 // watches follow CapacityBuffers, and the kinds that some of them name: nothing else is followed.
@@ -56,7 +57,7 @@ func (w *watches) buffers(ctx context.Context) (why string, err error) {
 	}
 	err = w.live.List(ctx, &v1beta1.CapacityBufferList{}, client.Limit(1))
 	switch {
-	case buffer.Absent(err) || apierrors.IsNotFound(err):
+	case pages.NotServed(err) || apierrors.IsNotFound(err):
 		return absent, nil
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("they may not be listed: allow the controller to list and watch capacitybuffers of %s: %v",
@@ -69,7 +70,7 @@ func (w *watches) buffers(ctx context.Context) (why string, err error) {
 		UpdateFunc: func(_, o any) { w.is(o.(*v1beta1.CapacityBuffer), false) },
 		DeleteFunc: func(o any) { w.gone(o) },
 	})
-	if buffer.Absent(err) { // a reader may hide that the cluster has no such kind: that of shadow mode does
+	if pages.NotServed(err) { // a reader may hide that the cluster has no such kind: that of shadow mode does
 		return absent, nil
 	}
 	return "", err

@@ -12,6 +12,7 @@ import (
 
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	"github.com/daemok/daemok/kube/pages"
 )
 
 // ineffectiveEvery is how often kinds without effect are listed.
@@ -42,7 +43,7 @@ func (r *Ineffective) Round(ctx context.Context) (time.Duration, error) {
 // report reports objects of a kind, and what becomes of them.
 func (r *Ineffective) report(ctx context.Context, kind string, list client.ObjectList, what string) error {
 	err := r.Live.List(ctx, list)
-	if meta.IsNoMatchError(err) || runtime.IsNotRegisteredError(err) {
+	if pages.NotServed(err) {
 		return nil // not installed
 	}
 	if err != nil {

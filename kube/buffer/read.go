@@ -2,13 +2,10 @@ package buffer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
@@ -21,7 +18,7 @@ func Read(ctx context.Context, from client.Reader, now time.Time) ([]Resolved, e
 	var list []v1beta1.CapacityBuffer
 	err := pages.Each(ctx, from, &v1beta1.CapacityBufferList{},
 		func(l *v1beta1.CapacityBufferList) { list = append(list, l.Items...) })
-	if Absent(err) || apierrors.IsForbidden(err) {
+	if pages.NotServed(err) || apierrors.IsForbidden(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -39,14 +36,4 @@ func Read(ctx context.Context, from client.Reader, now time.Time) ([]Resolved, e
 		out = append(out, r)
 	}
 	return out, nil
-}
-
-// Absent reports whether an error says that the cluster does not serve a kind.
-func Absent(err error) bool {
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		if meta.IsNoMatchError(e) || runtime.IsNotRegisteredError(e) {
-			return true
-		}
-	}
-	return false
 }

@@ -4,11 +4,14 @@ package pages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -50,4 +53,14 @@ func kindOf(list client.ObjectList) string {
 		kind = reflect.TypeOf(list).Elem().Name()
 	}
 	return strings.TrimSuffix(kind, "List")
+}
+
+// NotServed reports whether an error says that the API server, or the client, does not know a kind.
+func NotServed(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if meta.IsNoMatchError(err) || runtime.IsNotRegisteredError(err) {
+			return true
+		}
+	}
+	return false
 }

@@ -7,13 +7,12 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	"github.com/daemok/daemok/kube/pages"
 	"github.com/daemok/daemok/kube/snapshot/pools"
 )
 
@@ -43,7 +42,7 @@ func FollowLate(ctx context.Context, k *ClusterState, live client.Reader, inform
 	r := k.rowOf(of)
 	err := live.List(ctx, r.newList(), client.Limit(1))
 	switch {
-	case isNotServed(err):
+	case pages.NotServed(err):
 		return fmt.Errorf("%w: %s are not served, so they have no effect: install the CustomResourceDefinition: %w",
 			ErrNotServed, name, err)
 	case apierrors.IsForbidden(err):
@@ -56,16 +55,6 @@ func FollowLate(ctx context.Context, k *ClusterState, live client.Reader, inform
 
 // ErrNotServed is that the API server does not know a type.
 var ErrNotServed = errors.New("not installed")
-
-// isNotServed reports whether the API server, or the client, does not know a type.
-func isNotServed(err error) bool {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if meta.IsNoMatchError(err) || runtime.IsNotRegisteredError(err) {
-			return true
-		}
-	}
-	return false
-}
 
 // Followed reports whether NodeOverlays are watched.
 func (o *Overlays) Followed() bool {

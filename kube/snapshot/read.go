@@ -42,7 +42,7 @@ func (k *ClusterState) Read(ctx context.Context, from client.Reader) (*cluster.S
 				return nil, err
 			}
 		}
-		if err := r.read(ctx, from); err != nil && !(r.may && (isNotServed(err) || apierrors.IsForbidden(err))) {
+		if err := r.read(ctx, from); err != nil && !(r.may && (pages.NotServed(err) || apierrors.IsForbidden(err))) {
 			return nil, err
 		}
 	}

@@ -98,6 +98,23 @@ func TestHoursThatCannotBeReadKeepWhatThereIs(t *testing.T) {
 	})
 }
 
+// A static pool whose hours cannot be read keeps the nodes that it has, however many its replicas are.
+func TestAStaticPoolWhoseHoursCannotBeReadKeepsItsNodes(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 100}, func(t *testing.T, w *world) {
+		w.pool("default", func(p *karpv1.NodePool) {
+			keeps(1, 0)(p)
+			hours(`changes: [{at: "0 0 * * *", nodes: 3}]`)(p)
+		})
+		w.start(setup{})
+		w.until(5*time.Minute, "three nodes", func() bool { return w.has(3) })
+		edit(w, w.defaultPool(), hours(`changes: [{at: "TZ=Europe/Berlin", nodes: 0}]`))
+		time.Sleep(time.Hour)
+		if !w.has(3) || w.launched() != 3 {
+			t.Errorf("%d nodes and %d launches, want three of each; %s", len(w.nodes()), w.launched(), w.state())
+		}
+	})
+}
+
 // A buffer keeps capacity for as many pods as its hours say, whatever its spec says, and its nodes are empty when it
 // keeps none.
 func TestABufferFollowsItsHours(t *testing.T) {

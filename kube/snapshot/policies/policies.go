@@ -5,14 +5,11 @@ package policies
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -49,10 +46,8 @@ func New(pools pools, nodes nodes) *Table { return &Table{pools: pools, nodes: n
 func Read(ctx context.Context, from client.Reader) ([]v1alpha1.DisruptionPolicy, error) {
 	var out []v1alpha1.DisruptionPolicy
 	err := pages.Each(ctx, from, &v1alpha1.DisruptionPolicyList{}, func(l *v1alpha1.DisruptionPolicyList) { out = append(out, l.Items...) })
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		if meta.IsNoMatchError(e) || runtime.IsNotRegisteredError(e) {
-			return nil, nil
-		}
+	if pages.NotServed(err) {
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read DisruptionPolicies, which may forbid to disturb nodes: %w", err)
