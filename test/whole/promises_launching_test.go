@@ -200,6 +200,25 @@ func (p *promises) onHeld() (n int) {
 	return n
 }
 
+// leftOnUnclaimed is for how many pods more nodes that lost their NodeClaims have room: pods may come there, and capacity
+// be kept, until it is known that these nodes are drained.
+func (p *promises) leftOnUnclaimed() (n int) {
+	for _, node := range p.nodes {
+		ended := node.DeletionTimestamp != nil && time.Since(node.DeletionTimestamp.Time) >= lateWatches
+		if ended || !translate.IsReady(node) || !p.lostItsClaim(node) {
+			continue
+		}
+		left := slots(node.Labels[api.LabelInstanceType])
+		for _, pod := range p.pods {
+			if pod.Spec.NodeName == node.Name && isSlot(pod.Pod) {
+				left--
+			}
+		}
+		n += max(0, left)
+	}
+	return n
+}
+
 // keeps reports whether the pod came to a node that was closed to be removed by choice, or so
 // shortly before that it may not have been known: such a node stays.
 func (p *promises) keeps(pod *podLife, node *corev1.Node) bool {
@@ -272,7 +291,7 @@ func (p *promises) withdraws(c *karpv1.NodeClaim) {
 		return // its pool has too many, whatever pods need
 	}
 	least, _ := p.wanted.lately()
-	without := p.onHeld()
+	without := p.onHeld() + p.leftOnUnclaimed()
 	for _, o := range p.claims {
 		if o.Name != c.Name && (p.serves(o) || p.servedLately(o) || p.boots(o)) {
 			without += p.isRoom(o)
