@@ -7,6 +7,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/forecast"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -263,17 +264,36 @@ func (h *headroom) keepRoom(s *cluster.Snapshot, p *plan.Plan, taken []plan.Plac
 	}
 }
 
-// launchesAfter reports whether the plan after this one would launch instances for buffers.
+// launchesAfter reports whether the plan after this one would launch instances for buffers. Pods that moves place go
+// where kube-scheduler is likely to put them, since it does not know what capacity is kept.
 func launchesAfter(
 	s *cluster.Snapshot, p *plan.Plan, taken []plan.Placement, policy Policy, effort Effort,
 ) bool {
 	after, launches, gone := *s, slices.Clone(p.Launches), map[string]bool{}
+	var moved []cluster.Pod
+	planned := map[string]plan.Placement{}
 	for i := range p.Moves {
-		launches, taken = append(launches, p.Moves[i].Launches...), slices.Concat(taken, p.Moves[i].Placements)
+		launches = append(launches, p.Moves[i].Launches...)
+		for _, to := range p.Moves[i].Placements {
+			moved = append(moved, to.Pod)
+			planned[to.Pod.UID] = to
+		}
 		for _, r := range p.Moves[i].Removals {
 			gone[r.Node] = true
 		}
 	}
 	after.Nodes = slices.DeleteFunc(slices.Clone(s.Nodes), func(n cluster.Node) bool { return gone[n.Name] })
-	return len(headroomOf(&after, launches, taken, policy, effort).launches) > 0
+	with := withPlaced(&after, launches, taken)
+	with.Waiting = moved
+	end := forecast.New(with, moved).Simulate(nil, nil, forecast.Opening{Together: true, Most: simulationSteps})
+	var left []plan.Placement
+	for i := range end.Left {
+		to := planned[end.Left[i].UID]
+		if to.On == plan.OnLaunch {
+			to.Target = ofPlan + to.Target
+		}
+		to.On = plan.OnNode // its instance is one after the simulation
+		left = append(left, to)
+	}
+	return len(headroomOf(end.After(), nil, left, policy, effort).launches) > 0
 }

@@ -119,7 +119,7 @@ func (w *World) overLimit(more []*instance) string {
 		}
 	}
 	for _, p := range s.Pools {
-		if p.Limits.Nodes != nil && p.Nodes > *p.Limits.Nodes {
+		if p.Limits.Nodes != nil && !p.HoursBind() && p.Nodes > *p.Limits.Nodes { // hours may have changed a moment ago
 			return fmt.Sprintf("%s has %d nodes and may have %d", p.ID, p.Nodes, *p.Limits.Nodes)
 		}
 		for _, l := range p.Limits.Amounts {
@@ -175,7 +175,7 @@ func (c *checks) needed(w *World, m *instance) {
 func (c *checks) lettingGo(w *World, v *move) {
 	c.meter.Moves++
 	for _, r := range v.leaving {
-		if r.gone || r.Reason == plan.Expired {
+		if r.gone || r.Reason == plan.Expired || r.Reason == plan.Overprovisioned {
 			continue
 		}
 		if w.frozen != "" {
@@ -220,7 +220,7 @@ func (c *checks) budgets(w *World, v *move) {
 	shares := disruption.Shares(s.Nodes)
 	for _, r := range v.leaving {
 		share := shares[r.Pool]
-		if most := r.instance.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; !r.gone && r.Reason != plan.Expired && share.Used > most {
+		if most := r.instance.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; !r.gone && r.Reason != plan.Expired && r.Reason != plan.Overprovisioned && share.Used > most {
 			w.broken("budget", v.basis, v.plan(), "%d nodes of %s are disrupted or not ready, and the budget is %d", share.Used, r.Pool, most)
 		}
 	}
@@ -237,7 +237,7 @@ func (c *checks) homes(w *World, v *move) {
 // lacksHomes says which pod of a move has no place now, as the product looks for
 // places; empty: all have, or it is too early to ask.
 func (w *World) lacksHomes(v *move) string {
-	if len(v.launches()) > 0 {
+	if len(v.launches()) > 0 || v.surplus() {
 		return ""
 	}
 	r := removal.Drain{Nodes: map[string]bool{}, Pods: map[string]bool{}, Targets: v.targets}

@@ -20,6 +20,7 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 		}
 	}
 	w.sparesDeleted(s, p)
+	w.wishes.keepsTo(s, p)
 	shares := disruption.Shares(s.Nodes)
 	seen := map[string]bool{}
 	for i := range p.Moves {
@@ -71,10 +72,13 @@ func (w *World) decided(s *cluster.Snapshot, p *plan.Plan, m *plan.Move, r *plan
 		share.Used++
 	}
 	shares[r.Pool] = share
-	if n.Deleting || !n.Initialized {
+	if pool.Static() && disruption.SavesMoney(r.Reason) {
+		w.broken("decision", s, p, "%s of %s, which is static, is disrupted for %s", r.Node, r.Pool, r.Reason)
+	}
+	if n.Deleting || !n.Initialized && r.Reason != plan.Overprovisioned {
 		w.broken("decision", s, p, "%s is being deleted or has not joined", r.Node)
 	}
-	if r.Reason == plan.Expired {
+	if r.Reason == plan.Expired || r.Reason == plan.Overprovisioned && s.Freeze == "" {
 		return
 	}
 	allowed := disruption.Allowance(&pool.Policy, r.Reason)

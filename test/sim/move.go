@@ -152,7 +152,7 @@ func (c *controller) hindrance(v *move) string {
 			r.gone = true
 			continue
 		}
-		if r.Reason == plan.Expired && (len(v.claims) == 0 || v.alone) {
+		if r.Reason == plan.Expired && (len(v.claims) == 0 || v.alone) || v.surplus() {
 			continue
 		}
 		if !r.instance.tainted() {
@@ -224,12 +224,36 @@ func (c *controller) admit(v *move) string {
 		if r.instance.ready {
 			asked[r.Pool]++
 		}
+		if v.surplus() {
+			if why := r.keptNow(nodes); why != "" {
+				return why
+			}
+			continue
+		}
 		share := shares[r.Pool]
 		if most := r.instance.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; share.Used+asked[r.Pool] > most || most == 0 {
 			return fmt.Sprintf("the budget of %s is used up", r.Pool)
 		}
 	}
 	v.admitted = true
+	return ""
+}
+
+// surplus reports whether the move is of a node of which its pool has too many.
+func (v *move) surplus() bool { return v.Removals[0].Reason == plan.Overprovisioned }
+
+// keptNow says why the node's pool does not have too many any more.
+func (r *leaver) keptNow(nodes []cluster.Node) string {
+	most, bounded := r.instance.pool.Most()
+	stay := int64(0)
+	for i := range nodes {
+		if nodes[i].Pool == r.Pool && !nodes[i].Deleting {
+			stay++
+		}
+	}
+	if !bounded || stay <= most {
+		return fmt.Sprintf("%s has not too many nodes any more", r.Pool)
+	}
 	return ""
 }
 
@@ -299,7 +323,7 @@ func (c *controller) letGo(v *move) {
 			continue
 		}
 		r.instance.with = v
-		if !c.write(func() { w.delete(r.instance, r.Reason != plan.Expired) }) {
+		if !c.write(func() { w.delete(r.instance, r.Reason != plan.Expired && r.Reason != plan.Overprovisioned) }) {
 			return
 		}
 		r.gone = true

@@ -145,7 +145,15 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 			c.Decide = func(*cluster.Snapshot) plan.Plan { return plan.Plan{Withdrawals: []plan.Withdrawal{{Claim: "nobody"}}} }
 		}, "settling: 33 plans had actions in the "},
 		"a pod is pending in the end without a reason": {stable, func(c *scene) { c.plan.Unplaced = nil }, "settling: web-3 is pending without a reason"},
-		"a node is closed in the end":                  {stable, func(c *scene) { c.a.taintedAt = c.now }, "leak: a is still tainted or has not started in the end"},
+		"a buffer is forgotten": {stable, func(c *scene) {
+			c.wishes.buffers = []cluster.Buffer{{Namespace: "default", Name: "spare", Shape: c.web.shape, Pods: 2}}
+		},
+			"settling: CapacityBuffer default/spare keeps no capacity for its 2 pods, and no reason is given"},
+		"a static pool has too many nodes in the end": {stable, func(c *scene) { c.pool.Replicas = new(int64) },
+			"settling: NodePool/p keeps 0 nodes (spec.replicas), and has 2 in the end"},
+		"a static pool lacks nodes in the end": {stable, func(c *scene) { three := int64(3); c.pool.Replicas = &three },
+			"settling: NodePool/p keeps 3 nodes (spec.replicas), has 2 in the end, and no reason is given"},
+		"a node is closed in the end": {stable, func(c *scene) { c.a.taintedAt = c.now }, "leak: a is still tainted or has not started in the end"},
 
 		"a plan lets a node go twice":             {planned, func(c *scene) { c.plan.Moves = append(c.plan.Moves, c.plan.Moves...) }, "decision: a is disrupted twice"},
 		"a plan lets a node go that is not there": {planned, func(c *scene) { c.plan.Moves[0].Removals[0].Node = "x" }, "decision: x of NodePool/p does not exist"},
@@ -155,6 +163,12 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 			c.snapshot.Nodes[1].Drifted = cluster.PoolDeleted
 			c.plan.Moves[0].Placements = []plan.Placement{{Pod: c.onA.Pod, On: plan.OnNode, Target: "b"}}
 		}, "decision: web-1 moves from a to b, whose pool is being deleted"},
+		"a plan launches more than a static pool keeps": {planned, func(c *scene) {
+			two := int64(2)
+			c.pool.Replicas, c.plan.Moves, c.plan.Launches = &two, nil, []plan.Launch{{Name: "p-1", Pool: c.pool.ID}}
+		}, "decision: NodePool/p keeps 2 nodes (spec.replicas), and the plan makes them 3"},
+		"a plan consolidates a static pool": {planned, func(c *scene) { two := int64(2); c.pool.Replicas = &two },
+			"decision: a of NodePool/p, which is static, is disrupted for Underutilized"},
 		"a plan launches from a pool that may not": {planned, func(c *scene) {
 			c.pool.NotReady, c.plan.Launches = "its class is gone", []plan.Launch{{Name: "p-1", Pool: c.pool.ID}}
 		}, "decision: p-1 is launched from NodePool/p, which may launch nothing"},

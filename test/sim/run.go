@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
 )
 
@@ -40,6 +41,7 @@ func Run(o Options) (out Result) {
 	}()
 	w.control.live()
 	w.people()
+	w.wishes.change()
 	w.until(w.began.Add(warmFor))
 	w.faults()
 	w.until(w.began.Add(warmFor + busyFor))
@@ -77,15 +79,28 @@ func (w *World) stable() {
 		}
 	}
 	for i := range s.Waiting {
-		if name := s.Waiting[i].Name; !reported[name] {
+		if name := s.Waiting[i].Name; !reported[name] && !followsDrain(w, p, name) {
 			w.broken("settling", s, p, "%s is pending without a reason", name)
 		}
 	}
+	w.wishes.kept(s, p)
 	for _, m := range w.instances {
 		if m.tainted() && !m.deleted() || !m.started() && !m.deleted() {
 			w.broken("leak", s, p, "%s is still tainted or has not started in the end", m.claim)
 		}
 	}
+}
+
+// followsDrain reports whether a pod has a place that is open for it once another one of its work has left a node,
+// which a PodDisruptionBudget does not allow: topology spread counts that one where it is.
+func followsDrain(w *World, p *plan.Plan, name string) bool {
+	at := slices.IndexFunc(w.pods, func(x *pod) bool { return x.Name == name })
+	placed := slices.ContainsFunc(p.Placements, func(to plan.Placement) bool {
+		return to.Pod.Name == name && to.On == plan.OnNode
+	})
+	return at >= 0 && placed && slices.ContainsFunc(w.pods, func(x *pod) bool {
+		return x.work == w.pods[at].work && x.at != nil && x.at.deleted() && !w.mayEvict(x)
+	})
 }
 
 // linesMost is how many of the last lines a report has.

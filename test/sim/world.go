@@ -47,6 +47,7 @@ type World struct {
 	deaf      bool        // the API server answers none
 	still     bool        // none wants anything any more, and nothing fails
 
+	wishes    wishes
 	scheduler scheduler
 	control   *controller
 	checks    checks
