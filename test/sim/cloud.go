@@ -153,7 +153,7 @@ func (c *cloud) launch(m *instance) {
 // allowed lists what a claim may become, the cheapest first.
 func (c *cloud) allowed(p *pool, rs constraint.Requirements) []choice {
 	var out []choice
-	for _, k := range c.world.wishes.offers(p).InstanceTypes {
+	for _, k := range c.world.kept.offers(p).InstanceTypes {
 		for _, o := range k.Offerings {
 			if _, ok := rs.Allow(k.Labels.Merge(o.Labels)); ok || onlyOthers(rs, k.Labels.Merge(o.Labels)) {
 				out = append(out, choice{k, o})

@@ -20,7 +20,7 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 		}
 	}
 	w.sparesDeleted(s, p)
-	w.wishes.keepsTo(s, p)
+	w.kept.keepsTo(s, p)
 	shares := disruption.Shares(s.Nodes)
 	seen := map[string]bool{}
 	for i := range p.Moves {

@@ -20,7 +20,7 @@ func newWorld(o Options) *World {
 	w.drawPools()
 	w.drawDaemons()
 	w.drawWorks()
-	w.wishes.draw()
+	w.kept.draw()
 	return w
 }
 
@@ -28,7 +28,7 @@ func newWorld(o Options) *World {
 func emptyWorld(o Options) *World {
 	began := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	w := &World{Options: o, began: began, now: began}
-	w.scheduler.world, w.wishes.world = w, w
+	w.scheduler.world, w.kept.world = w, w
 	w.control = &controller{world: w, chance: w.chance("controller")}
 	return w
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// wishes are what people want whether pods need it or not: room for pods that may come, nodes, and their own prices.
-type wishes struct {
+// kept is what people want whether pods need it or not: room for pods that may come, nodes, and their own prices.
+type kept struct {
 	world    *World
 	buffers  []cluster.Buffer
 	overlays []cluster.Overlay
 	set      *overlay.Set // of overlays, as last asked for
 }
 
-func (x *wishes) draw() {
+func (x *kept) draw() {
 	x.drawBuffers()
 	x.drawStatic()
 	x.drawOverlays()
 }
 
 // drawBuffers draws CapacityBuffers, some of them for pods of a work.
-func (x *wishes) drawBuffers() {
+func (x *kept) drawBuffers() {
 	w := x.world
 	r := w.chance("buffers")
 	if r.IntN(3) > 0 {
@@ -48,7 +48,7 @@ func (x *wishes) drawBuffers() {
 }
 
 // drawStatic draws a pool that keeps nodes.
-func (x *wishes) drawStatic() {
+func (x *kept) drawStatic() {
 	w := x.world
 	r := w.chance("static")
 	if r.IntN(4) > 0 {
@@ -72,7 +72,7 @@ func (x *wishes) drawStatic() {
 }
 
 // drawOverlays draws NodeOverlays that change prices.
-func (x *wishes) drawOverlays() {
+func (x *kept) drawOverlays() {
 	w := x.world
 	if r := w.chance("overlays"); r.IntN(3) == 0 && w.part("overlays") {
 		for i := range 1 + r.IntN(3) {
@@ -100,7 +100,7 @@ func drawOverlay(r *rand.Rand, name string) cluster.Overlay {
 }
 
 // change has people want other numbers, and other prices.
-func (x *wishes) change() {
+func (x *kept) change() {
 	w := x.world
 	for i := range x.buffers {
 		b := &x.buffers[i]
@@ -139,7 +139,7 @@ func (x *wishes) change() {
 }
 
 // applied is what the overlays come to, by all pools.
-func (x *wishes) applied() *overlay.Set {
+func (x *kept) applied() *overlay.Set {
 	w := x.world
 	var all []overlay.Pool
 	for _, p := range w.pools {
@@ -150,7 +150,7 @@ func (x *wishes) applied() *overlay.Set {
 }
 
 // offers is what the cloud offers to the pool, at the prices that overlays say.
-func (x *wishes) offers(p *pool) *cluster.Catalogue {
+func (x *kept) offers(p *pool) *cluster.Catalogue {
 	w := x.world
 	listed := w.cloud.catalogues[p.class]
 	if len(x.overlays) == 0 {
@@ -160,7 +160,7 @@ func (x *wishes) offers(p *pool) *cluster.Catalogue {
 }
 
 // priceOf is what the node of an instance costs now.
-func (x *wishes) priceOf(m *instance) quantity.MicroUSDPerHour {
+func (x *kept) priceOf(m *instance) quantity.MicroUSDPerHour {
 	if k := x.offers(m.pool).InstanceType(m.instanceType.Name); k != nil {
 		if o := k.Offering(m.offering.Labels.Map()); o != nil {
 			return o.Price
@@ -169,8 +169,8 @@ func (x *wishes) priceOf(m *instance) quantity.MicroUSDPerHour {
 	return m.offering.Price
 }
 
-// kept looks whether in the end there is what people keep, or a reason why not.
-func (x *wishes) kept(s *cluster.Snapshot, p *plan.Plan) {
+// settled looks whether in the end there is what people keep, or a reason why not.
+func (x *kept) settled(s *cluster.Snapshot, p *plan.Plan) {
 	for i := range s.Buffers {
 		want, found := s.Buffers[i].Pods, false
 		for j := range p.Buffers {
@@ -205,7 +205,7 @@ func (x *wishes) kept(s *cluster.Snapshot, p *plan.Plan) {
 }
 
 // keepsTo looks whether a plan launches more nodes for a pool than it may keep.
-func (x *wishes) keepsTo(s *cluster.Snapshot, p *plan.Plan) {
+func (x *kept) keepsTo(s *cluster.Snapshot, p *plan.Plan) {
 	for i := range s.Pools {
 		pool := &s.Pools[i]
 		most, bounded := pool.Most()

@@ -16,7 +16,7 @@ var notReady = constraint.Taint{Key: "node.kubernetes.io/not-ready", Effect: con
 
 // photo is the cluster as watches would show it if they were never late.
 func (w *World) photo() *cluster.Snapshot {
-	s := &cluster.Snapshot{Revision: w.revision, Now: w.now, Daemons: w.daemons, PDBs: w.pdbs(), Freeze: w.frozen, Buffers: slices.Clone(w.wishes.buffers)}
+	s := &cluster.Snapshot{Revision: w.revision, Now: w.now, Daemons: w.daemons, PDBs: w.pdbs(), Freeze: w.frozen, Buffers: slices.Clone(w.kept.buffers)}
 	for _, m := range w.instances {
 		if m.joined() {
 			s.Nodes = append(s.Nodes, w.node(m))
@@ -48,8 +48,8 @@ func (w *World) photo() *cluster.Snapshot {
 	for _, p := range w.pools {
 		s.Pools = append(s.Pools, w.poolNow(p, s, shares[p.ID].Nodes))
 	}
-	if len(w.wishes.overlays) > 0 {
-		w.wishes.applied().Show(s)
+	if len(w.kept.overlays) > 0 {
+		w.kept.applied().Show(s)
 	}
 	s.Keep()
 	s.Sort()
@@ -58,7 +58,7 @@ func (w *World) photo() *cluster.Snapshot {
 
 func (w *World) node(m *instance) cluster.Node {
 	n := cluster.Node{Name: m.claim, Claim: m.claim, Pool: m.pool.ID, InstanceID: m.claim, Labels: m.labels(), Allocatable: m.instanceType.Allocatable, Capacity: m.instanceType.Capacity,
-		Price: w.wishes.priceOf(m), CreatedAt: m.orderedAt, ExpiresAt: m.expiresAt, EndsAt: m.endsAt, ChangedAt: m.changedAt, Ready: m.ready, Initialized: m.started(),
+		Price: w.kept.priceOf(m), CreatedAt: m.orderedAt, ExpiresAt: m.expiresAt, EndsAt: m.endsAt, ChangedAt: m.changedAt, Ready: m.ready, Initialized: m.started(),
 		Deleting: m.deleted() || m.tainted(), InstanceEnds: m.ends, DoNotDisrupt: m.doNotDisrupt, HasGrace: m.pool.grace > 0}
 	if m.started() {
 		n.QuietSince = later(m.startedAt, m.changedAt)
@@ -102,7 +102,7 @@ func (w *World) instance(m *instance) cluster.Instance {
 // what a claim may become.
 func (w *World) span(p *pool, rs constraint.Requirements) (least, most quantity.Resources) {
 	first := true
-	instanceTypes := w.wishes.offers(p).InstanceTypes
+	instanceTypes := w.kept.offers(p).InstanceTypes
 	for i := range instanceTypes {
 		k := &instanceTypes[i]
 		if !rs.Get(cluster.LabelInstanceType).Allows(k.Name) {

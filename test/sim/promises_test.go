@@ -146,7 +146,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 		}, "settling: 33 plans had actions in the "},
 		"a pod is pending in the end without a reason": {stable, func(c *scene) { c.plan.Unplaced = nil }, "settling: web-3 is pending without a reason"},
 		"a buffer is forgotten": {stable, func(c *scene) {
-			c.wishes.buffers = []cluster.Buffer{{Namespace: "default", Name: "spare", Shape: c.web.shape, Pods: 2}}
+			c.kept.buffers = []cluster.Buffer{{Namespace: "default", Name: "spare", Shape: c.web.shape, Pods: 2}}
 		},
 			"settling: CapacityBuffer default/spare keeps no capacity for its 2 pods, and no reason is given"},
 		"a static pool has too many nodes in the end": {stable, func(c *scene) { c.pool.Replicas = new(int64) },

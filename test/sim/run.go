@@ -41,7 +41,7 @@ func Run(o Options) (out Result) {
 	}()
 	w.control.live()
 	w.people()
-	w.wishes.change()
+	w.kept.change()
 	w.until(w.began.Add(warmFor))
 	w.faults()
 	w.until(w.began.Add(warmFor + busyFor))
@@ -83,7 +83,7 @@ func (w *World) stable() {
 			w.broken("settling", s, p, "%s is pending without a reason", name)
 		}
 	}
-	w.wishes.kept(s, p)
+	w.kept.settled(s, p)
 	for _, m := range w.instances {
 		if m.tainted() && !m.deleted() || !m.started() && !m.deleted() {
 			w.broken("leak", s, p, "%s is still tainted or has not started in the end", m.claim)

@@ -47,7 +47,7 @@ type World struct {
 	deaf      bool        // the API server answers none
 	still     bool        // none wants anything any more, and nothing fails
 
-	wishes    wishes
+	kept      kept
 	scheduler scheduler
 	control   *controller
 	checks    checks
