@@ -169,8 +169,8 @@ func (x *kept) priceOf(m *instance) quantity.MicroUSDPerHour {
 	return m.offering.Price
 }
 
-// settled looks whether in the end there is what people keep, or a reason why not.
-func (x *kept) settled(s *cluster.Snapshot, p *plan.Plan) {
+// stable looks whether in the end there is what people keep, or a reason why not.
+func (x *kept) stable(s *cluster.Snapshot, p *plan.Plan) {
 	for i := range s.Buffers {
 		want, found := s.Buffers[i].Pods, false
 		for j := range p.Buffers {

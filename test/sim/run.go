@@ -83,7 +83,7 @@ func (w *World) stable() {
 			w.broken("settling", s, p, "%s is pending without a reason", name)
 		}
 	}
-	w.kept.settled(s, p)
+	w.kept.stable(s, p)
 	for _, m := range w.instances {
 		if m.tainted() && !m.deleted() || !m.started() && !m.deleted() {
 			w.broken("leak", s, p, "%s is still tainted or has not started in the end", m.claim)
