@@ -38,6 +38,7 @@ func Generate(seed uint64) *World {
 		g.machine(i)
 	}
 	g.apps()
+	g.kept()
 	return g.World
 }
 

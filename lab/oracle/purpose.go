@@ -80,7 +80,7 @@ func (st *stage) spreadsFurther(ctx context.Context, pod *corev1.Pod, node strin
 	for i := range st.snapshot.Pools {
 		p := &st.snapshot.Pools[i]
 		for _, o := range optionsOf(st.world.Catalogue, p, p.Requirements, nil) {
-			if p.NotReady == "" && o.offering.Available && st.withinLimits(p, o.instanceType) {
+			if p.NotReady == "" && !p.Static() && o.offering.Available && st.withinLimits(p, o.instanceType) {
 				open(o, p.Taints)
 			}
 		}

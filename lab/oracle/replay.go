@@ -51,7 +51,10 @@ func replay(ctx context.Context, w *World, s *cluster.Snapshot, p *plan.Plan, d 
 	if len(st.found) == 0 && !p.Exhausted {
 		st.judgeLeft(ctx)
 	}
-	return st.found, nil
+	if len(st.found) == 0 && !p.Exhausted {
+		err = st.judgeBuffers(ctx)
+	}
+	return st.found, err
 }
 
 // newStage sets the stage: every node that is there or will be, and running
@@ -199,10 +202,16 @@ func (st *stage) deliver(options []option, chosen int, d delivery) option {
 // is known when the instance is there; until then plans take the choice for granted.
 func (st *stage) alikeToSpreads(options []option, chosen int) []option {
 	var keys []string
-	for _, pod := range st.world.Pods {
+	note := func(pod *corev1.Pod) {
 		if len(pod.Spec.TopologySpreadConstraints) > 0 {
 			keys = append(keys, nodeKeys(pod)...)
 		}
+	}
+	for _, pod := range st.world.Pods {
+		note(pod)
+	}
+	for _, t := range st.world.Templates {
+		note(&corev1.Pod{Spec: t.Template.Spec})
 	}
 	return slices.DeleteFunc(slices.Clone(options), func(o option) bool {
 		return slices.ContainsFunc(keys, func(key string) bool { return valueOf(o, key) != valueOf(options[chosen], key) })

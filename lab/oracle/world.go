@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot"
 )
@@ -38,6 +39,8 @@ type World struct {
 	Classes    []*storagev1.StorageClass       `json:"classes,omitempty"`
 	Volumes    []*corev1.PersistentVolume      `json:"volumes,omitempty"`
 	Requests   []*corev1.PersistentVolumeClaim `json:"requests,omitempty"`
+	Templates  []*corev1.PodTemplate           `json:"templates,omitempty"`
+	Buffers    []*v1beta1.CapacityBuffer       `json:"buffers,omitempty"`
 }
 
 // Snapshot reads the world as the controller reads a live cluster.
@@ -87,9 +90,15 @@ func (w *World) replicaSets() (out []runtime.Object) {
 // reader answers as an API server that holds the world's objects.
 type reader struct{ world *World }
 
-// Get is not needed to take a snapshot.
+// Get returns the PodTemplate of that name; of other kinds there are lists alone.
 func (r reader) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	return fmt.Errorf("world %d: %T %s: objects are only listed", r.world.Seed, obj, key)
+	for _, t := range r.world.Templates {
+		if into, asked := obj.(*corev1.PodTemplate); asked && client.ObjectKeyFromObject(t) == key {
+			t.DeepCopyInto(into)
+			return nil
+		}
+	}
+	return fmt.Errorf("world %d has no %T %s", r.world.Seed, obj, key)
 }
 
 // List returns all objects of the list's Kind on one page; Kinds that the world does not
