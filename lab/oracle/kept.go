@@ -49,9 +49,10 @@ func (g *generator) buffer() {
 	pod := g.template(99)
 	pod.Name = "spare"
 	pod = admitted(pod)
-	t := &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Template: templateOf(pod)}
+	meta := metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}
+	t := &corev1.PodTemplate{ObjectMeta: meta, Template: templateOf(pod)}
 	n := int32(1 + g.few(12))
-	b := &v1beta1.CapacityBuffer{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: "uid-spare"}}
+	b := &v1beta1.CapacityBuffer{ObjectMeta: meta}
 	b.Spec.PodTemplateRef, b.Spec.Replicas = &v1beta1.LocalObjectRef{Name: t.Name}, &n
 	g.Templates, g.Buffers = append(g.Templates, t), append(g.Buffers, b)
 }

@@ -75,7 +75,8 @@ func (st *stage) unsold(ctx context.Context, pod *corev1.Pod, u plan.Unplaced) b
 	const name = "another-machine"
 	for i := range st.snapshot.Pools {
 		p := &st.snapshot.Pools[i]
-		if p.NotReady != "" || p.Static() || slices.ContainsFunc(p.Requirements, func(r constraint.Requirement) bool { return r.MinValues > 0 }) {
+		minimum := func(r constraint.Requirement) bool { return r.MinValues > 0 }
+		if p.NotReady != "" || p.Static() || slices.ContainsFunc(p.Requirements, minimum) {
 			continue
 		}
 		for _, o := range optionsOf(st.world.Catalogue, p, p.Requirements, nil) {

@@ -220,7 +220,8 @@ func (c *checks) budgets(w *World, v *move) {
 	shares := disruption.Shares(s.Nodes)
 	for _, r := range v.leaving {
 		share := shares[r.Pool]
-		if most := r.instance.pool.allowedFor(r.Reason, share.Nodes, w.now).Most; !r.gone && r.Reason != plan.Expired && r.Reason != plan.Overprovisioned && share.Used > most {
+		most := r.instance.pool.allowedFor(r.Reason, share.Nodes, w.now).Most
+		if forced := r.Reason == plan.Expired || r.Reason == plan.Overprovisioned; !r.gone && !forced && share.Used > most {
 			w.broken("budget", v.basis, v.plan(), "%d nodes of %s are disrupted or not ready, and the budget is %d", share.Used, r.Pool, most)
 		}
 	}

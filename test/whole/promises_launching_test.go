@@ -200,8 +200,8 @@ func (p *promises) onHeld() (n int) {
 	return n
 }
 
-// leftOnUnclaimed is for how many pods more nodes that lost their NodeClaims have room: pods may come there, and capacity
-// be kept, until it is known that these nodes are drained.
+// leftOnUnclaimed is for how many pods more nodes that lost their NodeClaims have room: pods may come there, and
+// capacity be kept, until it is known that these nodes are drained.
 func (p *promises) leftOnUnclaimed() (n int) {
 	for _, node := range p.nodes {
 		ended := node.DeletionTimestamp != nil && time.Since(node.DeletionTimestamp.Time) >= lateWatches
