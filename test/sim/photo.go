@@ -59,7 +59,9 @@ func (w *World) photo() *cluster.Snapshot {
 
 func (w *World) node(m *instance) cluster.Node {
 	n := cluster.Node{Name: m.claim, Claim: m.claim, Pool: m.pool.ID, InstanceID: m.claim, Labels: m.labels(), Allocatable: m.instanceType.Allocatable, Capacity: m.instanceType.Capacity,
-		Price: w.kept.priceOf(m), CreatedAt: m.orderedAt, ExpiresAt: m.expiresAt, EndsAt: m.endsAt, ChangedAt: m.changedAt, Ready: m.ready, Initialized: m.started(),
+		Price: w.kept.priceOf(m), CreatedAt: m.orderedAt,
+		ExpiresAt: m.expiresAt, EndsAt: m.endsAt, ChangedAt: m.changedAt,
+		Ready: m.ready, Initialized: m.started(),
 		Deleting: m.deleted() || m.tainted(), InstanceEnds: m.ends, DoNotDisrupt: m.doNotDisrupt, HasGrace: m.pool.grace > 0}
 	if m.started() {
 		n.QuietSince = later(m.startedAt, m.changedAt)
