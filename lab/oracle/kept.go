@@ -58,13 +58,12 @@ func (g *generator) buffer() {
 }
 
 // virtual is the n-th pod of a buffer as a real one.
-func (st *stage) virtual(b *plan.Buffer, n int) (*corev1.Pod, error) {
-	for _, t := range st.world.Templates {
+func (w *World) virtual(b *plan.Buffer, n int) (*corev1.Pod, error) {
+	for _, t := range w.Templates {
 		if t.Namespace == b.Namespace && t.Name == b.Name {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: fmt.Sprintf("%s-%03d", b.Name, n),
 				Labels: t.Template.Labels}, Spec: *t.Template.Spec.DeepCopy(), Status: waitingStatus()}
 			pod.UID = types.UID("uid-" + pod.Name)
-			st.pods[nameOf(pod)] = pod
 			return pod, nil
 		}
 	}
@@ -78,10 +77,11 @@ func (st *stage) judgeBuffers(ctx context.Context) error {
 	for i := range st.plan.Buffers {
 		b := &st.plan.Buffers[i]
 		for n, x := range b.Places {
-			pod, err := st.virtual(b, n)
+			pod, err := st.world.virtual(b, n)
 			if err != nil {
 				return err
 			}
+			st.pods[nameOf(pod)] = pod
 			if st.nodes.byName[x.Target] == nil {
 				st.report(Disagreement{Kind: Broken, Pod: nameOf(pod), Node: x.Target, Plugin: "target",
 					Reason: "there is no such " + string(x.On)})
@@ -101,10 +101,11 @@ func (st *stage) judgeBuffers(ctx context.Context) error {
 		if b.Missing == 0 || len(st.found) > 0 {
 			continue
 		}
-		pod, err := st.virtual(b, len(b.Places))
+		pod, err := st.world.virtual(b, len(b.Places))
 		if err != nil {
 			return err
 		}
+		st.pods[nameOf(pod)] = pod
 		u := plan.Unplaced{Reasons: b.Reasons}
 		if st.refused(ctx, pod, u) {
 			st.unsold(ctx, pod, u)
