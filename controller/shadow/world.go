@@ -335,13 +335,13 @@ func (w *World) putPools(out *cluster.Snapshot) {
 	shares := disruption.Shares(out.Nodes)
 	for i := range out.Pools {
 		p := &out.Pools[i]
-		p.Usage, p.Nodes = quantity.Resources{}, 0
+		p.Used.Capacity, p.Used.Nodes = quantity.Resources{}, 0
 		for j := range out.Nodes {
 			if n := &out.Nodes[j]; n.Claim != "" && n.Pool == p.ID {
-				p.Usage, p.Nodes = p.Usage.Add(n.Capacity), p.Nodes+1
+				p.Used.Capacity, p.Used.Nodes = p.Used.Capacity.Add(n.Capacity), p.Used.Nodes+1
 			}
 		}
-		p.Usage.Pods = 0
+		p.Used.Capacity.Pods = 0
 		o, known := w.Pools.Pool(p.ID)
 		if !known {
 			continue

@@ -22,6 +22,8 @@ const (
 	LabelInstanceType = "node.kubernetes.io/instance-type"
 	LabelHostname     = "kubernetes.io/hostname"
 	LabelArch         = "kubernetes.io/arch"
+	LabelRegistered   = "karpenter.sh/registered"
+	LabelInitialized  = "karpenter.sh/initialized"
 	LabelReservation  = "karpenter.k8s.aws/capacity-reservation-id" // of a reserved offering, and a capacity reservation that it draws on
 )
 
@@ -168,21 +170,14 @@ type Pool struct {
 	Taints        []constraint.Taint
 	StartupTaints []constraint.Taint
 	Limits        Limits
-	Usage         quantity.Resources // capacity of the pool's nodes and instances being launched
-	Nodes         int64              // how many those are
-	Replicas      *int64             // of a static pool: how many nodes it keeps, whatever runs on them; nil: pods decide
-	Hours         Hours              // of its schedule; Replicas or Limits say the same
-	Catalogue     *Catalogue         // the instance types of its class; nil where the class is not ready
-	NotReady      string             // why nothing may be launched; empty if it may
+	Used          Used       // by the pool's nodes and instances being launched
+	Replicas      *int64     // of a static pool: how many nodes it keeps, whatever runs on them; nil: pods decide
+	Hours         Hours      // of its schedule; Replicas or Limits say the same
+	Catalogue     *Catalogue // the instance types of its class; nil where the class is not ready
+	NotReady      string     // why nothing may be launched; empty if it may
 	Policy        Policy
 	Repair        Repair
 	Boot          time.Duration // what instances of the pool usually take from launch to being initialised; 0: not known
-}
-
-// Limits bounds what a pool may own. Only resources named are limited.
-type Limits struct {
-	Amounts []quantity.Extended // any resource by its Kubernetes name, sorted by name, zero amounts kept
-	Nodes   *int64              // nil: any number
 }
 
 // Protection is an annotation of a pod by which its user keeps its node from voluntary disruption.

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"iter"
+
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -26,22 +28,32 @@ func (p *Pool) CostOf(n *Node) quantity.MicroUSDPerHour {
 // PriceOf returns the lowest known price among what the instance is or may become, by the pool's
 // catalogue; ok is false when none is known.
 func (p *Pool) PriceOf(m *Instance) (price quantity.MicroUSDPerHour, ok bool) {
-	if p.Catalogue == nil {
-		return 0, false
-	}
-	for k := range p.Catalogue.InstanceTypes {
-		instanceType := &p.Catalogue.InstanceTypes[k]
-		if !mayBe(m, LabelInstanceType, instanceType.Name) {
-			continue
-		}
-		for i := range instanceType.Offerings {
-			o := &instanceType.Offerings[i]
-			if o.Priced && (!ok || o.Price < price) && mayBeLabelled(m, instanceType.Labels) && mayBeLabelled(m, o.Labels) {
-				price, ok = o.Price, true
-			}
+	for _, o := range p.mayBecome(m) {
+		if o.Priced && (!ok || o.Price < price) {
+			price, ok = o.Price, true
 		}
 	}
 	return price, ok
+}
+
+// mayBecome lists what the instance is or may become, by the pool's catalogue.
+func (p *Pool) mayBecome(m *Instance) iter.Seq2[*InstanceType, *Offering] {
+	return func(yield func(*InstanceType, *Offering) bool) {
+		if p.Catalogue == nil {
+			return
+		}
+		for k := range p.Catalogue.InstanceTypes {
+			t := &p.Catalogue.InstanceTypes[k]
+			if !mayBe(m, LabelInstanceType, t.Name) || !mayBeLabelled(m, t.Labels) {
+				continue
+			}
+			for i := range t.Offerings {
+				if mayBeLabelled(m, t.Offerings[i].Labels) && !yield(t, &t.Offerings[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Offering returns the offering by which an instance was launched whose node has these labels: the

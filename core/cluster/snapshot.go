@@ -18,6 +18,7 @@ type Snapshot struct {
 	Nodes     []Node
 	Instances []Instance
 	Pools     []Pool
+	Quotas    []Quota
 	Overlays  []Overlay // in the order in which they count; the catalogues of Pools are what they make of them
 	Daemons   []Daemon
 	Buffers   []Buffer
@@ -65,6 +66,7 @@ func (s *Snapshot) SortLists() {
 	slices.SortFunc(s.Pools, func(a, b Pool) int {
 		return cmp.Or(cmp.Compare(a.ID.Name, b.ID.Name), cmp.Compare(a.ID.Kind, b.ID.Kind))
 	})
+	slices.SortFunc(s.Quotas, func(a, b Quota) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(s.Overlays, Overlay.Compare)
 	slices.SortFunc(s.PDBs, func(a, b PodDisruptionBudget) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

@@ -9,7 +9,6 @@ import (
 	"github.com/daemok/daemok/core/forecast"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/quantity"
 )
 
 // roundsAtOnce is how often launches are added to a plan.
@@ -82,37 +81,15 @@ func plain(s *cluster.Shape) bool {
 	return len(s.Labels) == 0 && len(s.Spread) == 0 && len(s.Neighbours) == 0 && len(s.Volumes) == 0
 }
 
-// charged returns the pools once they have what is launched, whatever it becomes: the same list where no pool has
-// limits, since what is known of pools is known of that.
-func charged(pools []cluster.Pool, launches []plan.Launch) []cluster.Pool {
-	limited := func(p cluster.Pool) bool {
-		return p.Catalogue != nil && (len(p.Limits.Amounts) > 0 || p.Limits.Nodes != nil)
+// charge counts launches against limits, whatever they become. The lists of pools and quotas stay the same where nothing
+// is limited, since what is known of pools is known of these.
+func charge(s *cluster.Snapshot, launches []plan.Launch) {
+	limited := func(p cluster.Pool) bool { return p.Catalogue != nil && p.Limits.Any() }
+	if len(s.Quotas) == 0 && !slices.ContainsFunc(s.Pools, limited) {
+		return
 	}
-	if !slices.ContainsFunc(pools, limited) {
-		return pools
+	s.Pools, s.Quotas = slices.Clone(s.Pools), slices.Clone(s.Quotas)
+	for i := range launches {
+		launches[i].InFlight(s, launches[i].Name)
 	}
-	out := slices.Clone(pools)
-	for i := range out {
-		p := &out[i]
-		if !limited(*p) {
-			continue
-		}
-		for j := range launches {
-			if launches[j].Pool == p.ID {
-				p.Usage, p.Nodes = p.Usage.Add(largest(p.Catalogue, &launches[j])), p.Nodes+1
-			}
-		}
-	}
-	return out
-}
-
-// largest is what the launch takes of limits at most.
-func largest(c *cluster.Catalogue, l *plan.Launch) (out quantity.Resources) {
-	types := l.Requirements.Get(cluster.LabelInstanceType)
-	for i := range c.InstanceTypes {
-		if types.Allows(c.InstanceTypes[i].Name) {
-			out = out.Max(c.InstanceTypes[i].Capacity)
-		}
-	}
-	return out
 }

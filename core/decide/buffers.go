@@ -73,10 +73,10 @@ func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	out.Waiting, out.Expected = nil, nil
 	out.Nodes, out.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
 	if len(launches) > 0 {
-		out.Pools = slices.Clone(s.Pools)
+		out.Pools, out.Quotas = slices.Clone(s.Pools), slices.Clone(s.Quotas)
 	}
 	for i := range launches {
-		out.Instances = append(out.Instances, removal.Coming(out.Pools, &launches[i], ofPlan+launches[i].Name))
+		out.Instances = append(out.Instances, removal.Coming(&out, &launches[i], ofPlan+launches[i].Name))
 	}
 	onNode, onInstance := map[string][]cluster.Pod{}, map[string][]cluster.Pod{}
 	for _, p := range taken {

@@ -368,7 +368,7 @@ func simulate(s *cluster.Snapshot, w *forecast.World, options place.Options, pla
 	launched := placed.Launches
 	for round := 0; len(end.Left) > 0 && !end.Exhausted && round < restRounds; round++ {
 		after := end.After()
-		after.Pools = charged(after.Pools, launched)
+		charge(after, launched)
 		options.Ready = options.Ready.WithUsage(after.Pools)
 		if most > 0 {
 			options.Steps = max(1, most-out.Steps)

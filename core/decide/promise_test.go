@@ -323,7 +323,7 @@ func holds(n *cluster.Node, pods []cluster.Pod, daemons []cluster.Daemon) string
 func limitsHold(s *cluster.Snapshot, p *plan.Plan) string {
 	for i := range s.Pools {
 		pool := &s.Pools[i]
-		usage, nodes := pool.Usage, pool.Nodes
+		usage, nodes := pool.Used.Capacity, pool.Used.Nodes
 		for _, l := range p.Launches {
 			if l.Pool != pool.ID {
 				continue
@@ -337,7 +337,7 @@ func limitsHold(s *cluster.Snapshot, p *plan.Plan) string {
 			usage, nodes = usage.Add(largest), nodes+1
 		}
 		for _, limit := range pool.Limits.Amounts {
-			if usage.Get(limit.Name) > max(limit.Amount, pool.Usage.Get(limit.Name)) {
+			if usage.Get(limit.Name) > max(limit.Amount, pool.Used.Capacity.Get(limit.Name)) {
 				return fmt.Sprintf("pool %s owns %d of %s, more than %d", pool.ID, usage.Get(limit.Name), limit.Name, limit.Amount)
 			}
 		}

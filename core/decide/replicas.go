@@ -42,13 +42,13 @@ func (r *replicas) begun(s *cluster.Snapshot) *cluster.Snapshot {
 		return out
 	}
 	with := *out
-	with.Instances, with.Pools = slices.Clone(s.Instances), slices.Clone(s.Pools)
+	with.Instances, with.Pools, with.Quotas = slices.Clone(s.Instances), slices.Clone(s.Pools), slices.Clone(s.Quotas)
 	for i := range with.Instances {
 		m := &with.Instances[i]
 		m.Deleting = m.Deleting || slices.ContainsFunc(r.Withdrawals, func(w plan.Withdrawal) bool { return w.Claim == m.Claim })
 	}
 	for i := range r.launches {
-		with.Instances = append(with.Instances, removal.Coming(with.Pools, &r.launches[i], ofLaunch+r.launches[i].Name))
+		with.Instances = append(with.Instances, removal.Coming(&with, &r.launches[i], ofLaunch+r.launches[i].Name))
 	}
 	with.SortLists()
 	return &with

@@ -15,4 +15,5 @@ type State struct {
 	Board      *topology.Board // where pods are
 	Dims       amount.Dims
 	Effort     *effort.Count
+	Limits     *supply.Limits // nil: nothing is limited
 }

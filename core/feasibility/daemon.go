@@ -11,8 +11,8 @@ import (
 
 // Labels that every node of ours has by the time that daemon pods matter.
 const (
-	labelRegistered  = "karpenter.sh/registered"
-	labelInitialized = "karpenter.sh/initialized"
+	labelRegistered  = cluster.LabelRegistered
+	labelInitialized = cluster.LabelInitialized
 )
 
 // Promised lists the labels that every node of ours gets with the value true.

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/bitset"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/supply"
 )
 
-// bounds turns what is left of the pool's limits, and of capacity reservations, into constraints,
+// bounds turns what is left of limits, and of capacity reservations, into constraints,
 // once nothing more is launched.
 func (r *Run) bounds(b *supply.Candidate) []feasibility.Constraint {
 	if b.Constraints == nil && b.Remaining != nil {
@@ -35,53 +36,69 @@ func (r *Run) reservedCapacityTaken(b *supply.Candidate) feasibility.Constraint 
 
 func (r *Run) newBounds(b *supply.Candidate) []feasibility.Constraint {
 	var out []feasibility.Constraint
-	if n := b.Remaining.Nodes; n != nil && *n < 1 {
-		all := *b.Pool.Limits.Nodes
-		text := fmt.Sprintf("nodes limit reached: %d of %d used", all-*n, all)
-		if b.Pool.HoursBind() {
-			text += " (" + b.Pool.SaidBy() + ")"
-		}
-		out = append(out, feasibility.Constraint{Rule: feasibility.Limit, Key: "nodes", Cleared: bitset.New(len(b.Options)),
-			Short: func(int) (int64, int64) { return 1 - *n, 0 },
-			Text:  func(int, []*feasibility.Constraint) string { return text }})
-	}
-	for i, e := range b.Remaining.Left {
-		out = append(out, r.bound(b, e, b.Pool.Limits.Amounts[i].Amount))
+	for at, l := range b.Remaining.Binding {
+		out = append(out, r.bound(b, at, l))
 	}
 	return out
 }
 
-func (r *Run) bound(b *supply.Candidate, left quantity.Extended, limit int64) feasibility.Constraint {
-	need := func(option int) int64 { return b.InstanceType(b.Options[option]).Capacity.Get(left.Name) }
-	out := feasibility.Constraint{Rule: feasibility.Limit, Key: left.Name, Cleared: bitset.New(len(b.Options)),
+// bound turns what is left of one limit into a constraint.
+func (r *Run) bound(b *supply.Candidate, at int, l *supply.Limit) feasibility.Constraint {
+	left := b.Remaining.Left[at]
+	out := feasibility.Constraint{Rule: feasibility.Limit, Key: l.Name, Cleared: bitset.New(len(b.Options)),
 		Short: func(option int) (short, of int64) {
-			return quantity.Difference(need(option), left.Amount), need(option)
+			if need := b.Remaining.TakesOf(option, at).Amount; l.Name != cluster.LimitNodes {
+				of = need
+			}
+			return quantity.Difference(b.Remaining.TakesOf(option, at).Amount, left), of
 		}}
 	for i := range b.Options {
-		if need(i) <= left.Amount {
+		if t := b.Remaining.TakesOf(i, at); !t.Counts || t.Priced && t.Amount <= left {
 			out.Cleared.Add(i)
 		}
 	}
-	say := func(amount int64) string { return quantity.FormatAmount(left.Name, amount) }
-	out.Text = func(option int, _ []*feasibility.Constraint) string {
-		text := fmt.Sprintf("%s limit reached: %s of %s used, %s needs %s more", left.Name,
-			say(quantity.Difference(limit, left.Amount)), say(limit), b.InstanceType(b.Options[option]).Name, say(need(option)))
-		if open := r.stillOpen(b, left.Name); open > 0 {
-			text += "; nodes that are being launched may still become up to " + say(open)
-		}
-		return text
-	}
+	out.Text = func(option int, _ []*feasibility.Constraint) string { return r.limitText(b, at, l, option) }
 	return out
 }
 
-// stillOpen is how much of a resource the pool's instances that are not
-// launched yet may become at most.
-func (r *Run) stillOpen(b *supply.Candidate, name string) int64 {
+// limitText says why limits forbid an instance by the option.
+func (r *Run) limitText(b *supply.Candidate, at int, l *supply.Limit, option int) string {
+	of, instanceType, t := "", b.InstanceType(b.Options[option]).Name, b.Remaining.TakesOf(option, at)
+	if l.Quota != nil {
+		of = l.Quota.String() + ": "
+	}
+	say := func(amount int64) string { return cluster.FormatLimit(l.Name, amount) }
+	used := quantity.Difference(l.Most, b.Remaining.Left[at])
+	text := fmt.Sprintf("%s%s limit reached: %s of %s used", of, l.Name, say(used), say(l.Most))
+	switch {
+	case l.Quota != nil && l.Quota.Unreadable != "":
+		return of + l.Quota.Unreadable
+	case l.Unpriced():
+		return fmt.Sprintf("%sthe cost is limited, and the price of node %s is not known", of, l.Used.Unpriced)
+	case !t.Priced:
+		return fmt.Sprintf("%sthe cost is limited, and the price of %s is not known", of, instanceType)
+	case l.Name == cluster.LimitNodes && l.Quota == nil && b.Pool.HoursBind():
+		return text + " (" + b.Pool.SaidBy() + ")"
+	case l.Name == cluster.LimitNodes:
+		return text
+	}
+	text += fmt.Sprintf(", %s needs %s more", instanceType, say(t.Amount))
+	if open := r.stillOpen(l); open > 0 {
+		text += "; nodes that are being launched may still become up to " + say(open)
+	}
+	return text
+}
+
+// stillOpen is how much of a limit instances that are not launched yet may take at most.
+func (r *Run) stillOpen(l *supply.Limit) int64 {
 	var sum int64
 	for i := range r.snapshot.Instances {
-		if m := &r.snapshot.Instances[i]; m.Pool == b.ID && !m.Launched {
-			sum = quantity.Sum(sum, m.Capacity.Get(name))
+		m := &r.snapshot.Instances[i]
+		if m.Launched || l.Quota == nil && m.Pool != l.Pool.ID || l.Quota != nil && !r.snapshot.MayCount(l.Quota, m) {
+			continue
 		}
+		t := r.snapshot.TakenByInstance(m)
+		sum = quantity.Sum(sum, t.Of(l.Name))
 	}
 	return sum
 }

@@ -167,11 +167,12 @@ func NewRun(s *cluster.Snapshot, pods []cluster.Pod, o Options) *Run {
 	if o.Small {
 		z = supply.SizesOf(s)
 	}
+	r.Limits = supply.LimitsOf(s)
 	for i, p := range pools {
 		if o.Unexplained && !p.Static() && !wanted(p, pods) {
 			continue
 		}
-		r.Candidates = append(r.Candidates, supply.NewCandidate(p, r.Dims, ready, i, z))
+		r.Candidates = append(r.Candidates, supply.NewCandidate(p, r.Dims, ready, i, z, r.Limits))
 	}
 	slices.SortStableFunc(r.Candidates, func(a, b *supply.Candidate) int { return cmp.Compare(b.Weight, a.Weight) })
 	r.connect()
@@ -219,7 +220,7 @@ func (r *Run) Next(asked *scheduling.Asked, twins *provisioning.Twins, leaving [
 		},
 		snapshot: r.snapshot, options: r.options, leaving: leaving, spot: r.spot,
 	}
-	out.Candidates = r.Candidates
+	out.Candidates, out.Limits = r.Candidates, r.Limits
 	out.scheduler.Index.Sets, out.intake.here = r.scheduler.Index.Sets, r.intake.here
 	out.classes.known = map[string]*demand.PodClass{}
 	out.connect()

@@ -153,7 +153,7 @@ func (re *replayer) cancel(launch int) {
 	}
 	if l.Candidate.Remaining != nil {
 		l.Candidate.Remaining.GiveBack(l.Limited)
-		l.Candidate.Narrow()
+		re.run.Provisioner.Narrow(l.Candidate)
 		clear(re.run.Demand.Failed)
 	}
 	re.run.Provisioner.Reserved.PutBack(l.ReservedCapacities)

@@ -206,10 +206,10 @@ func somePool(r *rand.Rand, name string) cluster.Pool {
 	}
 	if r.IntN(2) == 0 {
 		p.Limits.Amounts = []quantity.Extended{{Name: quantity.NameCPU, Amount: int64(r.IntN(10000))}, {Name: quantity.NameMemory, Amount: int64(r.IntN(50)) * int64(quantity.GiB)}}
-		p.Usage = quantity.Resources{CPU: quantity.MilliCPU(r.IntN(5000))}
+		p.Used.Capacity = quantity.Resources{CPU: quantity.MilliCPU(r.IntN(5000))}
 	}
 	if n := int64(r.IntN(2)); r.IntN(4) == 0 {
-		p.Limits.Nodes, p.Nodes = &n, 1
+		p.Limits.Nodes, p.Used.Nodes = &n, 1
 	}
 	return p
 }

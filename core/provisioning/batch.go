@@ -25,7 +25,8 @@ type batch struct {
 	groups             []*demand.Group
 	from               []origin // by offering
 	offeringPools      []offeringPool
-	reservedCapacities map[string]int // positions among the limits
+	limits             map[int]int    // positions among the limits, by those among all that is limited
+	reservedCapacities map[string]int // likewise, by name
 	asked              []bool         // by resource: some group asks for it
 	less               map[int][]int  // by offering: the same offerings with less room, see supplyOf
 }
@@ -293,55 +294,33 @@ func (l *batch) offeringsOf(s *offeringPool, group int, do func(option, offering
 	}
 }
 
-// takes adds the limits of the pool and returns what an instance launched by an
-// option takes of them, and of what is left of capacity reservations.
+// takes returns what an instance launched by an option takes of limits, and of what is left of capacity reservations,
+// which become limits of the batch.
 func (l *batch) takes(b *supply.Candidate, reserved map[string]int64) func(option int) []pack.Take {
-	limits := l.limit(b)
 	return func(o int) []pack.Take {
 		var out []pack.Take
-		if limits != nil {
-			out = limits(b.Options[o].Kind)
+		if b.Remaining != nil {
+			for _, t := range b.Remaining.Takes(o) {
+				out = append(out, pack.Take{Limit: limitAt(l, &l.limits, t.Limit, b.Remaining.Left[t.Limit]), Amount: t.Amount})
+			}
 		}
 		for _, s := range b.ReservedCapacitiesOf(o) {
-			at, known := l.reservedCapacities[s.Name]
-			if !known {
-				at = len(l.Limits)
-				l.Limits = append(l.Limits, reserved[s.Name])
-				if l.reservedCapacities == nil {
-					l.reservedCapacities = map[string]int{}
-				}
-				l.reservedCapacities[s.Name] = at
-			}
-			out = append(out, pack.Take{Limit: at, Amount: 1})
+			out = append(out, pack.Take{Limit: limitAt(l, &l.reservedCapacities, s.Name, reserved[s.Name]), Amount: 1})
 		}
 		return out
 	}
 }
 
-// limit adds the limits of the pool and returns what an instance of an instance type takes
-// of them; nil where there are none.
-func (l *batch) limit(b *supply.Candidate) func(kind int) []pack.Take {
-	if b.Remaining == nil {
-		return nil
-	}
-	first := len(l.Limits)
-	if b.Remaining.Nodes != nil {
-		l.Limits = append(l.Limits, *b.Remaining.Nodes)
-	}
-	for _, e := range b.Remaining.Left {
-		l.Limits = append(l.Limits, e.Amount)
-	}
-	return func(kind int) []pack.Take {
-		at := first
-		var out []pack.Take
-		if b.Remaining.Nodes != nil {
-			out, at = append(out, pack.Take{Limit: at, Amount: 1}), at+1
+// limitAt returns the position of a limit among those of the batch, and adds it with what is left of it where it is new.
+func limitAt[K comparable](l *batch, known *map[K]int, of K, left int64) int {
+	at, found := (*known)[of]
+	if !found {
+		if at = len(l.Limits); *known == nil {
+			*known = map[K]int{}
 		}
-		for _, e := range b.Remaining.Left {
-			out, at = append(out, pack.Take{Limit: at, Amount: b.InstanceTypeAt(kind).Capacity.Get(e.Name)}), at+1
-		}
-		return out
+		l.Limits, (*known)[of] = append(l.Limits, left), at
 	}
+	return at
 }
 
 // launchBatch launches the instances that the packer chooses: first those from a capacity reservation, so that no
@@ -385,7 +364,7 @@ func (pr batcher) launchInstance(l *batch, m pack.Instance, extras []int64) {
 	filled.Reset(l.from[m.Offering].option)
 	filled.Room = m.Room
 	if b.Remaining != nil { // what it leaves of limits is for the others of the batch
-		filled.Modest = b.Options[filled.Option].Kind + 1
+		filled.Modest = filled.Option + 1
 	}
 	f := &pr.filler
 	f.start(pr.Provisioner, b, &filled, pr.outstanding.left, nil)

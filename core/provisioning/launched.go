@@ -11,7 +11,6 @@ import (
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/supply"
 )
 
@@ -33,9 +32,7 @@ type Listing struct {
 // List decides what an instance with the load may be.
 func (li *lister) List(b *supply.Candidate, l *supply.Load) Listing {
 	options, kinds := b.WithoutExpensiveSpot(b.WithCredits(l))
-	if b.Parted {
-		options, kinds = b.Closed(options, kinds)
-	}
+	options, kinds = b.Closed(options, kinds)
 	options, kinds = b.OnlyReservedCapacities(options, kinds)
 	open := b.ChoicesOf(options, kinds)
 	out := Listing{Choices: open, option: options.Next(0), Launch: plan.Launch{
@@ -101,13 +98,22 @@ func (pr *Provisioner) Launch(b *supply.Candidate, l *supply.Load, as *Listing) 
 	amount.Take(at.Free, l.Sum, 1)
 	at.Free[amount.CPU] = max(0, at.Free[amount.CPU]) // negative where surplus credits are used
 	if b.Remaining != nil {
-		at.Limited = b.Largest(as.Kinds)
+		at.Limited = b.Remaining.Largest(as.options)
 		b.Remaining.Use(at.Limited)
-		b.Narrow()
+		pr.Narrow(b)
 	}
 	pr.Reserved.Take(at.ReservedCapacities)
 	pr.Launched = append(pr.Launched, at)
 	pr.Launches = append(pr.Launches, &out)
+}
+
+// Narrow keeps the options of the pool that limits still allow, and of others that share limits with it.
+func (pr *Provisioner) Narrow(b *supply.Candidate) {
+	for _, other := range pr.Candidates {
+		if other == b || other.Shares(b) {
+			other.Narrow()
+		}
+	}
 }
 
 // bill is what an instance with the load costs. Where its price is not known, it is what its resources are worth at
@@ -139,7 +145,7 @@ type Launched struct {
 	Free               []int64                    // left for pods, whichever instance type it becomes
 	Place              int                        // on the board
 	Options            bitset.Set                 // that it may become
-	Limited            quantity.Resources         // what the pool's limits set aside for it
+	Limited            []supply.Take              // what limits set aside for it
 	ReservedCapacities []cluster.ReservedCapacity // what it is taken from
 	Taken              []Taking                   // pods that it was launched for
 	Gone               bool                       // it is not launched after all

@@ -53,8 +53,8 @@ func (t *tournament) pick(b *supply.Candidate, e Errand) (supply.Load, bool) {
 	if last != nil && t.pr.tournament.severalCost(b, e.g, *best, left, b.Cost[last.Option]) >= b.Cost[last.Option] {
 		best = last
 	}
-	if b.LimitCost(b.Options[best.Option].Kind) > 0 {
-		best.Modest = b.Options[best.Option].Kind + 1
+	if b.LimitCost(best.Option) > 0 {
+		best.Modest = best.Option + 1
 	}
 	t.stabilize(b, best)
 	t.pr.fill(b, best, left, nil)

@@ -53,25 +53,27 @@ func (d *evaluator) begin(q Question) *place.Run {
 			r.Provisioner.Reserved.Left[name] = left
 		}
 	}
+	r.Limits.Restore(d.limits)
 	for i, b := range r.Candidates {
 		b.Restore(&d.pools[i])
 	}
 	if q.Freed {
 		for _, at := range q.Leave {
-			free(r, &d.snapshot.Nodes[at])
+			free(r, d.snapshot, &d.snapshot.Nodes[at])
 		}
 	}
 	d.run = r
 	return r
 }
 
-// free gives the limits of its pool back what a node used that is gone before anything is launched.
-func free(r *place.Run, n *cluster.Node) {
+// free gives back what a node takes of limits that is gone before anything is launched.
+func free(r *place.Run, s *cluster.Snapshot, n *cluster.Node) {
+	if r.Limits == nil {
+		return
+	}
+	r.Limits.GiveBack(r.Limits.TakenBy(s, n))
 	for _, b := range r.Candidates {
-		if b.ID == n.Pool && b.Remaining != nil {
-			b.Remaining.GiveBack(n.Capacity)
-			b.Narrow()
-		}
+		b.Narrow()
 	}
 }
 

@@ -14,26 +14,32 @@ import (
 // evaluator answers questions about a snapshot, one at a time. What is found out about shapes, targets and pools is kept
 // for the next question if it is the same for every question; everything else is put back.
 type evaluator struct {
-	snapshot           *cluster.Snapshot
-	run                *place.Run
-	places             []int                         // on the board, by node
-	targets            []*scheduling.Target          // by node; nil where it has none
-	byName             map[string]*scheduling.Target // of nodes
-	nodeTargets        int                           // how many of the targets are nodes
-	looked             []string                      // labels that rules look at
-	moves              int                           // how many moves are carried out here
-	podClasses         map[*cluster.Shape]*evaluatorPodClass
-	text               map[*cluster.Shape]string // see place.Run.Order
-	daemons            map[*cluster.Shape]*topology.Rules
-	held               map[string]int // pods that use a volume for one pod at a time
+	snapshot    *cluster.Snapshot
+	run         *place.Run
+	places      []int                         // on the board, by node
+	targets     []*scheduling.Target          // by node; nil where it has none
+	byName      map[string]*scheduling.Target // of nodes
+	nodeTargets int                           // how many of the targets are nodes
+	looked      []string                      // labels that rules look at
+	moves       int                           // how many moves are carried out here
+	podClasses  map[*cluster.Shape]*evaluatorPodClass
+	text        map[*cluster.Shape]string // see place.Run.Order
+	daemons     map[*cluster.Shape]*topology.Rules
+	held        map[string]int // pods that use a volume for one pod at a time
+	begins
+	known      scheduling.KnownTargets
+	bulk       *wholesale
+	reachables map[*cluster.Shape]reachable
+	twins      provisioning.Twins
+	filled     []*scheduling.Target // targets that something was placed on since they were put in order
+	open       bitset.Set           // nodes that pods of the last question could go to
+}
+
+// begins is what can be launched before a question.
+type begins struct {
 	reservedCapacities map[string]int64
+	limits             []int64 // what is left of them
 	pools              []supply.Saved
-	known              scheduling.KnownTargets
-	bulk               *wholesale
-	reachables         map[*cluster.Shape]reachable
-	twins              provisioning.Twins
-	filled             []*scheduling.Target // targets that something was placed on since they were put in order
-	open               bitset.Set           // nodes that pods of the last question could go to
 }
 
 // evaluatorPodClass is a pod class with what its levels ask for on the board of the evaluator.

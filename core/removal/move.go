@@ -76,9 +76,9 @@ func (d *evaluator) expect(r *place.Run, m *cluster.Instance) int {
 		panic("removal: an instance is taken from a pool that is not there")
 	}
 	b := r.Candidates[at]
-	if b.Remaining != nil {
-		b.Remaining.Use(m.Capacity)
-		b.Narrow()
+	if r.Limits != nil {
+		r.Limits.Use(r.Limits.TakenByInstance(d.snapshot, m))
+		r.Provisioner.Narrow(b)
 	}
 	inFlight := feasibility.ForInstance(m, b.Pool, d.snapshot.Daemons)
 	ways, open := inFlight.Ways(d.looked)

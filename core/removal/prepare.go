@@ -20,7 +20,7 @@ func newEvaluator(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Plac
 	r := place.NewRun(s, movers(s, taken), options)
 	takeFor(r, launches)
 	d := &evaluator{
-		snapshot: s, run: r, looked: r.Values.Labels, moves: moves, daemons: r.Values.Daemons, reservedCapacities: r.Provisioner.Reserved.Left,
+		snapshot: s, run: r, looked: r.Values.Labels, moves: moves, daemons: r.Values.Daemons, begins: begins{reservedCapacities: r.Provisioner.Reserved.Left},
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
 		known: scheduling.KnownTargets{ByDomain: map[string][]*scheduling.DomainTargets{}, Board: r.Board}, reachables: map[*cluster.Shape]reachable{}, twins: provisioning.Twins{Spare: map[*cluster.Shape]bitset.Set{}},
 	}
@@ -195,10 +195,9 @@ func reorder(targets, some []*scheduling.Target) {
 // recordPools keeps what pools have before a question.
 func (d *evaluator) recordPools() {
 	d.pools = d.pools[:0]
+	d.run.Limits.Begin()
+	d.limits = d.run.Limits.Saved()
 	for _, b := range d.run.Candidates {
-		if b.Remaining != nil {
-			b.Remaining.First = b.Remaining.Clone()
-		}
 		d.pools = append(d.pools, b.Saved())
 	}
 	d.reservedCapacities = d.run.Provisioner.Reserved.Left

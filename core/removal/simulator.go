@@ -73,7 +73,8 @@ func (g *Simulator) Snapshot() *cluster.Snapshot { return g.snapshot }
 func (g *Simulator) Take(leave []int, a place.Result) {
 	s := g.snapshot
 	if len(g.moves) == 0 { // the first time, since others have them too
-		s.Nodes, s.Instances, s.Pools = slices.Clone(s.Nodes), slices.Clone(s.Instances), slices.Clone(s.Pools)
+		s.Nodes, s.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
+		s.Pools, s.Quotas = slices.Clone(s.Pools), slices.Clone(s.Quotas)
 		g.launches, g.taken = slices.Clip(g.launches), slices.Clip(g.taken)
 	}
 	m := move{launches: a.Launches}
@@ -88,7 +89,7 @@ func (g *Simulator) Take(leave []int, a place.Result) {
 	}
 	name := func(launch string) string { return fmt.Sprintf("%s of answer %d", launch, len(g.moves)+1) }
 	for i := range a.Launches {
-		m.instances = append(m.instances, inFlight(s.Pools, &a.Launches[i], name(a.Launches[i].Name)))
+		m.instances = append(m.instances, a.Launches[i].InFlight(s, name(a.Launches[i].Name)))
 	}
 	for _, p := range a.Placements {
 		if p.On == plan.OnLaunch {
@@ -144,9 +145,9 @@ func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Plac
 		}
 	}
 	if len(taken.Launches) > 0 {
-		out.Instances, out.Pools = slices.Clone(s.Instances), slices.Clone(s.Pools)
+		out.Instances, out.Pools, out.Quotas = slices.Clone(s.Instances), slices.Clone(s.Pools), slices.Clone(s.Quotas)
 		for i := range taken.Launches {
-			out.Instances = append(out.Instances, inFlight(out.Pools, &taken.Launches[i], planned(taken.Launches[i].Name)))
+			out.Instances = append(out.Instances, taken.Launches[i].InFlight(&out, planned(taken.Launches[i].Name)))
 		}
 	}
 	return &out, onInstances
@@ -154,25 +155,3 @@ func withTaken(s *cluster.Snapshot, taken Taken) (*cluster.Snapshot, []plan.Plac
 
 // planned names an instance of the plan. No launch of an answer has such a name.
 func planned(launch string) string { return launch + " of the plan" }
-
-// inFlight returns the instance being launched that a launch leads to, and counts it among those of its pool. It has no
-// room for pods.
-func inFlight(pools []cluster.Pool, l *plan.Launch, name string) cluster.Instance {
-	m := cluster.Instance{Claim: name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements, Planned: true}
-	at := slices.IndexFunc(pools, func(p cluster.Pool) bool { return p.ID == l.Pool })
-	if at < 0 {
-		return m
-	}
-	p := &pools[at]
-	m.Labels, m.Taints = p.Labels.Merge(l.Labels), p.Taints
-	if p.Catalogue != nil {
-		kinds := l.Requirements.Get(cluster.LabelInstanceType)
-		for k := range p.Catalogue.InstanceTypes {
-			if instanceType := &p.Catalogue.InstanceTypes[k]; kinds.Allows(instanceType.Name) {
-				m.Capacity = m.Capacity.Max(instanceType.Capacity)
-			}
-		}
-	}
-	p.Usage, p.Nodes = p.Usage.Add(m.Capacity), p.Nodes+1
-	return m
-}

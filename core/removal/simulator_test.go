@@ -272,7 +272,7 @@ node nc claim=cc pool=NodePool/p price=0.1 created=2026-11-21T03:00:00Z ready in
 		"with a machine":             {[]plan.Launch{launch}, 5, []string{"rare"}},
 		"with the last of its stock": {[]plan.Launch{rare}, 5, []string{"small"}},
 	} {
-		s.Pools[0].Nodes, s.Pools[0].Limits.Nodes = 3, &tt.limit
+		s.Pools[0].Used.Nodes, s.Pools[0].Limits.Nodes = 3, &tt.limit
 		a := New(s, Taken{Launches: tt.launches}, place.Options{}).Ask(Question{Leave: []int{0}, Below: Any, Open: bitset.New(1)})
 		var got []string
 		for _, l := range a.Launches {

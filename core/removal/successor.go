@@ -11,17 +11,17 @@ import (
 )
 
 // Coming is the instance being launched that a launch leads to, with the room for pods that it has whatever it becomes. It
-// counts it among those of its pool, which it writes.
-func Coming(pools []cluster.Pool, l *plan.Launch, name string) cluster.Instance {
-	out := inFlight(pools, l, name)
-	at := slices.IndexFunc(pools, func(p cluster.Pool) bool { return p.ID == l.Pool })
-	if at < 0 || pools[at].Catalogue == nil {
+// counts it against limits: the pools and quotas must be the snapshot's own.
+func Coming(s *cluster.Snapshot, l *plan.Launch, name string) cluster.Instance {
+	out := l.InFlight(s, name)
+	pool, known := s.Pool(l.Pool)
+	if !known || pool.Catalogue == nil {
 		return out
 	}
-	out.StartupTaints = pools[at].StartupTaints
+	out.StartupTaints = pool.StartupTaints
 	types, first := l.Requirements.Get(cluster.LabelInstanceType), true
-	for k := range pools[at].Catalogue.InstanceTypes {
-		t := &pools[at].Catalogue.InstanceTypes[k]
+	for k := range pool.Catalogue.InstanceTypes {
+		t := &pool.Catalogue.InstanceTypes[k]
 		if !types.Allows(t.Name) {
 			continue
 		}
@@ -63,7 +63,7 @@ func (g *Simulator) Successor(node int) (place.Result, []plan.Reason) {
 		return place.Result{}, reasons
 	}
 	with := cluster.Snapshot{Revision: g.snapshot.Revision, Now: g.snapshot.Now, Daemons: g.snapshot.Daemons, Pools: slices.Clone(g.snapshot.Pools)}
-	with.Instances = []cluster.Instance{Coming(with.Pools, &launches[0], launches[0].Name)}
+	with.Instances = []cluster.Instance{Coming(&with, &launches[0], launches[0].Name)}
 	for i := range with.Pools {
 		with.Pools[i].NotReady = "only the instance in place of the node counts"
 	}

@@ -47,6 +47,7 @@ func checkNames(s *cluster.Snapshot) error {
 	err := errors.Join(
 		unique("waiting pod", s.Waiting, podName), unique("node", s.Nodes, func(n cluster.Node) string { return n.Name }),
 		unique("machine", s.Instances, func(m cluster.Instance) string { return m.Claim }),
+		unique("quota", s.Quotas, func(q cluster.Quota) string { return q.Name }),
 		unique("pool", s.Pools, func(p cluster.Pool) string { return slashed(p.ID.Kind, p.ID.Name) }),
 		unique("overlay", sortedNames(s.Overlays), func(name string) string { return name }),
 		unique("daemon", s.Daemons, func(d cluster.Daemon) string { return slashed(d.Namespace, d.Name) }),

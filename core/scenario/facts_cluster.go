@@ -26,6 +26,7 @@ var top = slices.Concat([]part[snapshot]{
 	catalogues,
 	&list[snapshot, cluster.Overlay]{at: func(s *snapshot) *[]cluster.Overlay { return &s.Overlays }, line: overlayLine},
 	&list[snapshot, nodePool]{at: func(s *snapshot) *[]nodePool { return &s.Pools }, line: poolLine},
+	&list[snapshot, quota]{at: func(s *snapshot) *[]quota { return &s.Quotas }, line: quotaLine},
 	&list[snapshot, cluster.PodDisruptionBudget]{at: func(s *snapshot) *[]cluster.PodDisruptionBudget { return &s.PDBs }, line: pdbLine},
 	&list[snapshot, cluster.Breaker]{at: func(s *snapshot) *[]cluster.Breaker { return &s.Breakers }, line: breakerLine},
 	&one[snapshot, snapshot]{at: itself, when: func(s *snapshot) bool { return s.Freeze != "" },

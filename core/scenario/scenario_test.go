@@ -40,6 +40,7 @@ func full() *cluster.Snapshot {
 	catalogue := &cluster.Catalogue{Revision: 9, Disk: 2201, InstanceTypes: []cluster.InstanceType{{Name: "m5", Labels: labels, Capacity: amounts(9),
 		Allocatable: amounts(8), Sustained: 150, Surplus: 50001, LastResort: true, Attachable: attachable, OnRequest: []string{"example.com/odd name", "nvidia.com/gpu"}, Offerings: []cluster.Offering{{Zone: "z", Option: cluster.Spot, Price: 96001, Priced: true, Available: true, Doubtful: true, Why: "too many vCPUs", ReservedCapacities: []cluster.ReservedCapacity{{Name: "cr-1", Left: 3}, {Name: "pg-1/z", Left: 7}}, Risk: 0.02, Labels: labels, Unless: constraint.Label{Key: "shared", Value: "yes, a=b"}}}}}}
 	repair := cluster.Repair{Rules: []cluster.RepairRule{{Condition: "example.com/GPU:fine", Status: "False", After: time.Minute}}, Most: 20, Percent: true}
+	cost := quantity.MicroUSDPerHour(12_500_001)
 	out := &cluster.Snapshot{
 		Revision: 12, Now: at, Waiting: []cluster.Pod{pod}, Expected: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, InstanceID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
@@ -48,10 +49,15 @@ func full() *cluster.Snapshot {
 		Instances: []cluster.Instance{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Launching: true, Replacement: true, LaunchedFor: []cluster.Pod{pod}, Pods: []cluster.Pod{pod}, PurposeUnknown: true, TypesUnknown: true}},
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: cluster.Floor{Size: zones, Room: cluster.Room{Memory: quantity.GiB, System: 25}}, InstanceCost: 10001, Taints: taints, StartupTaints: taints,
-			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes},
-			Usage:  amounts(1), Nodes: 2, Replicas: &nodes, Hours: cluster.Hours{Nodes: &nodes, Until: at, Unknown: true}, Catalogue: catalogue, NotReady: "no # class",
+			Limits:   cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes, Cost: &cost},
+			Used:     cluster.Used{Capacity: amounts(1), Nodes: 2, Cost: 5, Unpriced: "n"},
+			Replicas: &nodes, Hours: cluster.Hours{Nodes: &nodes, Until: at, Unknown: true}, Catalogue: catalogue, NotReady: "no # class",
 			Boot: time.Minute, Repair: repair, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Lead: time.Second, Never: true, DeleteFirst: true, Renew: time.Hour, BudgetsChange: at, Payback: cluster.Payback{Off: true, PodDollars: 0.01, LeastShare: 0.05},
 				Empty: cluster.Allowance{Most: 4, Note: "10%", Closed: "e"}, Drifted: cluster.Allowance{Most: 5, Note: "5", Closed: "f"}, Underutilized: cluster.Allowance{Most: 6, Note: "a b", Closed: "c d"}}}},
+		Quotas: []cluster.Quota{{
+			Name: "team a", Selector: zones,
+			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}}, Nodes: &nodes, Cost: &cost},
+			Used:   cluster.Used{Capacity: amounts(1), Nodes: 2, Cost: 5, Unpriced: "n"}, Unreadable: "its cost is # odd"}},
 		PDBs: []cluster.PodDisruptionBudget{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, Why: "maxUnavailable is 0; raise it", UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at, FreezeAll: true, Unread: "CapacityBuffers", Repair: repair,
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 		Buffers: []cluster.Buffer{{Namespace: "a/b", Name: "web", Shape: shape, Pods: 3, NotReady: "Deployment web is not there"}},

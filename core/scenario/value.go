@@ -254,6 +254,16 @@ func maybe() codec[*int64] {
 		print: func(x *int64) string { return n.print(*x) }}
 }
 
+func maybeMoney() codec[*price] {
+	m := money()
+	return codec[*price]{form: m.form, want: m.want,
+		read: func(text string) (*price, error) {
+			x, err := m.read(text)
+			return &x, err
+		},
+		print: func(x *price) string { return m.print(*x) }}
+}
+
 // wildcard is what an empty key or effect is written as.
 const wildcard = "*"
 

@@ -44,13 +44,15 @@ func Missing(s *cluster.Snapshot, o place.Options) (launches []plan.Launch, shor
 	return launches, short
 }
 
-// beside is the snapshot with launches of other pools, which take of the same capacity reservations.
+// beside is the snapshot with launches of other pools, which take of the same capacity reservations and quotas.
 func beside(s *cluster.Snapshot, launches []plan.Launch) *cluster.Snapshot {
+	if len(launches) == 0 {
+		return s
+	}
 	out := *s
-	out.Instances = slices.Clip(out.Instances)
+	out.Instances, out.Pools, out.Quotas = slices.Clip(out.Instances), slices.Clone(out.Pools), slices.Clone(out.Quotas)
 	for i := range launches {
-		l := &launches[i]
-		out.Instances = append(out.Instances, cluster.Instance{Claim: l.Name, Pool: l.Pool, Labels: l.Labels, Requirements: l.Requirements})
+		out.Instances = append(out.Instances, launches[i].InFlight(&out, launches[i].Name))
 	}
 	return &out
 }
@@ -65,7 +67,8 @@ var alone = cluster.Port{Protocol: "TCP", Number: -1}
 // asks for n pods of which each needs a node of its own and nothing else, so that an instance is what the pool asks for,
 // as cheap as can be had, with room for its DaemonSets. The launches are named as those of any answer.
 func Launches(s *cluster.Snapshot, p *cluster.Pool, n int64, o place.Options) ([]plan.Launch, []plan.Reason) {
-	with := cluster.Snapshot{Revision: s.Revision, Now: s.Now, Daemons: s.Daemons, Pools: slices.Clone(s.Pools), Instances: slices.Clone(s.Instances)}
+	with := cluster.Snapshot{Revision: s.Revision, Now: s.Now, Daemons: s.Daemons, Quotas: s.Quotas,
+		Pools: slices.Clone(s.Pools), Instances: slices.Clone(s.Instances)}
 	for i := range with.Pools {
 		if q := &with.Pools[i]; q.ID == p.ID {
 			q.Replicas = nil

@@ -49,8 +49,8 @@ type instances struct {
 type obtainable struct {
 	instances
 	AvailableNow bitset.Set
-	WithinLimits bitset.Set               // the options that the pool's limits still allow
-	Remaining    *limits                  // of the pool's limits; nil where it has none
+	WithinLimits bitset.Set               // the options that limits still allow
+	Remaining    *limits                  // of limits that bind the pool; nil where none does
 	Constraints  []feasibility.Constraint // what is left of the limits, as constraints; kept for core/place
 	Risky        bool                     // some spot offerings are likely to be interrupted
 	Limited      bool                     // there are so many instances of some options only
@@ -97,12 +97,17 @@ type Way struct {
 }
 
 // NewCandidate returns the pool as it is before anything is launched from it. The number is its position among the pools
-// that ready knows; z says which instances are too large, and is nil where none is.
-func NewCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, z *Sizes) *Candidate {
+// that ready knows; z says which instances are too large, and is nil where none is; l is what is left of limits, for all
+// candidates together, and is nil where nothing is limited.
+func NewCandidate(p *feasibility.Pool, d amount.Dims, ready *Ready, number int, z *Sizes, l *Limits) *Candidate {
 	first := ready.pools[number].outset.Get(func() *outset { return outsetOf(p) })
 	b := &Candidate{}
 	b.poolOptions = poolOptions{Pool: p, ready: ready, number: number, Parted: parted(p)}
-	b.Remaining = newLimits(p.Pool)
+	if l != nil {
+		if c := *ready.pools[number].charges.Get(func() **charges { out := l.chargesOf(p); return &out }); c != nil {
+			b.Remaining = &limits{l, c}
+		}
+	}
 	b.common = ready.commonOf(p, number, d, b.Remaining)
 	b.sizes, b.AvailableNow, b.Risky, b.Limited = z, b.available.Clone(), first.risky, first.limited
 	b.recordCramped()
@@ -149,7 +154,7 @@ func (b *obtainable) Narrow() {
 	if b.Remaining == nil {
 		return
 	}
-	b.keepWhere(b.WithinLimits, func(kind int) bool { return b.Remaining.allow(b.InstanceTypeAt(kind).Capacity) })
+	b.Remaining.keep(b.WithinLimits)
 }
 
 // keepWhere removes the options of instance types that do not pass.
@@ -304,15 +309,14 @@ func (b *obtainable) FirstWithin(w *Way, need []int64) int {
 type Saved struct {
 	AvailableNow, WithinLimits bitset.Set
 	common                     *common
-	limits                     *limits
 }
 
 // Saved keeps what the pool has now, for Restore.
 func (b *Candidate) Saved() Saved {
-	return Saved{b.AvailableNow.Clone(), b.WithinLimits.Clone(), b.common, b.Remaining}
+	return Saved{b.AvailableNow.Clone(), b.WithinLimits.Clone(), b.common}
 }
 
-// Restore makes the pool what it was before anything was launched from it.
+// Restore makes the pool what it was before anything was launched from it. What is left of limits is restored apart.
 func (b *Candidate) Restore(to *Saved) {
 	if !slices.Equal(b.AvailableNow, to.AvailableNow) || b.common != to.common {
 		b.lots, b.lastLot = nil, nil
@@ -321,10 +325,6 @@ func (b *Candidate) Restore(to *Saved) {
 		b.prices = prices{}
 	}
 	b.common = to.common
-	if to.limits != nil {
-		b.Remaining = to.limits.Clone()
-		b.Remaining.First = to.limits.First
-	}
 	copy(b.AvailableNow, to.AvailableNow)
 	copy(b.WithinLimits, to.WithinLimits)
 	b.yields, b.Kits, b.Constraints = yields{}, nil, nil

@@ -6,7 +6,6 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
-	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/offering"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -176,33 +175,4 @@ func (b *poolOptions) firstParts(options bitset.Set, needed map[int]bool) []int 
 		}
 	}
 	return out
-}
-
-// Closed narrows what a launch leaves open until the request asks for nothing else. A request lists instance
-// types, zones and capacity types separately, so that together they may also name another part of an instance
-// type, with less room. Then only the zone of the first option stays and, where that is not enough, only its
-// capacity type.
-func (b *poolOptions) Closed(options bitset.Set, kinds []int) (bitset.Set, []int) {
-	for _, f := range []facets{b.aspects().zones, b.aspects().payments} {
-		first := options.Next(0)
-		if first < 0 || !b.asksForMore(options, kinds) {
-			break
-		}
-		options = options.Clone()
-		options.And(f[slices.IndexFunc(f, func(x facet) bool { return x.options.Has(first) })].options)
-		kinds = b.FirstKinds(options)
-		b.keepKinds(options, kinds)
-	}
-	return options, kinds
-}
-
-// asksForMore reports whether the instance types, zones and capacity types of the options
-// include another part of one of the instance types.
-func (b *poolOptions) asksForMore(options bitset.Set, kinds []int) bool {
-	zones, payments := b.aspects().zones.of(options), b.aspects().payments.of(options)
-	return slices.ContainsFunc(b.Options, func(o feasibility.Option) bool {
-		offering := b.Offering(o)
-		return !slices.Contains(kinds, o.Kind) && slices.ContainsFunc(kinds, func(k int) bool { return b.same(k, o.Kind) }) &&
-			slices.Contains(zones, offering.Zone) && slices.Contains(payments, string(offering.Option))
-	})
 }

@@ -2,6 +2,7 @@ package supply
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/daemok/daemok/core/amount"
@@ -41,11 +42,13 @@ func (c *common) limitMemory() {
 	c.fronts.Most, c.choices.Most = smallMax, smallMax
 }
 
-// commonOf returns what the pool has in common with others. Limits matter only by what they limit.
+// commonOf returns what the pool has in common with others. Limits of the pool's own matter only by what they limit.
 func (o *Ready) commonOf(p *feasibility.Pool, number int, d amount.Dims, l *limits) *common {
 	key := []byte(strings.Join(d.Resources, "\x00") + "\x01" + strings.Join(d.Drivers, "\x00") + "\x01")
-	if l != nil {
-		for _, e := range l.Left {
+	if l != nil && l.shared {
+		key = strconv.AppendInt(key, int64(number), 10)
+	} else if l != nil {
+		for _, e := range p.Limits.List() {
 			key = append(append(key, e.Name...), 0)
 		}
 	}

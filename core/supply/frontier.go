@@ -84,7 +84,7 @@ func (b *Candidate) newFrontier(sets []bitset.Set, asked []bool) bitset.Set {
 		s := peers{b.Offering(b.Options[i]).Zone, payments[i]}
 		front, kind := fronts[s], b.Options[i].Kind
 		at := slices.IndexFunc(front, func(o int) bool {
-			return amount.Covers(free[b.Options[o].Kind], free[kind]) && b.asModest(b.Options[o].Kind, kind)
+			return amount.Covers(free[b.Options[o].Kind], free[kind]) && b.asModest(o, i)
 		})
 		if at < 0 {
 			out.Add(i)

@@ -25,7 +25,7 @@ func TestTheFrontierKeepsWhatNoOtherOptionIsPreferableTo(t *testing.T) {
 			}
 			preferable := func(x, y int) bool {
 				return b.Offering(b.Options[x]).Zone == b.Offering(b.Options[y]).Zone && b.IsSpot(x) == b.IsSpot(y) &&
-					b.Price[x]+b.RiskOf(x) <= b.Price[y]+b.RiskOf(y) && b.asModest(b.Options[x].Kind, b.Options[y].Kind) &&
+					b.Price[x]+b.RiskOf(x) <= b.Price[y]+b.RiskOf(y) && b.asModest(x, y) &&
 					amount.Covers(of(b.Free[b.Options[x].Kind], asked), of(b.Free[b.Options[y].Kind], asked))
 			}
 			special := func(x int) bool {
@@ -62,12 +62,13 @@ func candidatesOf(s *cluster.Snapshot) []*Candidate {
 	ready, dims := Prepare(s), amount.Of(s.Waiting)
 	worth := make([]float64, dims.Len())
 	worth[amount.CPU], worth[amount.Memory] = 30, 4e-6
+	limits := LimitsOf(s)
 	var out []*Candidate
 	for i, p := range ready.ForPools() {
 		if p.Catalogue == nil || len(p.Options) == 0 {
 			continue
 		}
-		b := NewCandidate(p, dims, ready, i, nil)
+		b := NewCandidate(p, dims, ready, i, nil, limits)
 		b.Valuation = &Valuation{Worth: worth}
 		b.SetYields()
 		out = append(out, b)

@@ -8,7 +8,6 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/offering"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/quantity"
 )
 
 // Together returns the options that every part of the load allows, within
@@ -22,8 +21,8 @@ func (b *obtainable) Together(l *Load) bitset.Set {
 			last = p.Way.Lot
 		}
 	}
-	if l.Modest > 0 {
-		b.keepWhere(out, func(kind int) bool { return b.asModest(kind, l.Modest-1) })
+	if l.Modest > 0 && b.Remaining != nil {
+		b.Remaining.keepModest(out, l.Modest-1, costSlack)
 	}
 	return out
 }
@@ -36,15 +35,21 @@ func (b *pricing) Holding(l *Load) bitset.Set {
 }
 
 // listed returns what the launch leaves open: the options and their instance types,
-// cheapest first. Where the pool has limits no instance type is larger, in what is
-// limited, than the cheapest, so that little is set aside without effect.
+// cheapest first. Where limits bind the pool none takes more of them than the cheapest, so that little is set aside
+// without effect.
 func (b *pricing) listed(l *Load) (bitset.Set, []int) {
 	if b.Remaining == nil && !b.Varied && len(b.Valuation.Daemons) == 0 && !b.Parted {
 		return b.cheapest(l)
 	}
 	options := b.Holding(l)
 	if b.Remaining != nil {
-		if modest := b.modest(options); b.MinValuesShort(modest, b.FirstKinds(modest)) == nil {
+		modest := options.Clone()
+		slack := costSlack
+		if b.limitCostCounts() {
+			slack = 1
+		}
+		b.Remaining.keepModest(modest, options.Next(0), slack)
+		if b.MinValuesShort(modest, b.FirstKinds(modest)) == nil {
 			options = modest
 		}
 	}
@@ -124,13 +129,6 @@ func (b *poolOptions) optionsOf(kind int) []int {
 	}))[kind]
 }
 
-func (b *obtainable) modest(options bitset.Set) bitset.Set {
-	out := options.Clone()
-	first := b.InstanceType(b.Options[options.Next(0)]).Capacity
-	b.keepWhere(out, func(kind int) bool { return b.Remaining.noLarger(b.InstanceTypeAt(kind).Capacity, first) })
-	return out
-}
-
 // stable keeps the options that bring the same daemon pods as the first one, of those that rules about other
 // pods look at. With others left open, it would not be known which pods may be where.
 func (b *pricing) stable(options bitset.Set) bitset.Set {
@@ -143,15 +141,6 @@ func (b *pricing) stable(options bitset.Set) bitset.Set {
 				break
 			}
 		}
-	}
-	return out
-}
-
-// Largest is the most that instances of any of the types have of each resource.
-func (b *poolOptions) Largest(kinds []int) quantity.Resources {
-	var out quantity.Resources
-	for _, k := range kinds {
-		out = out.Max(b.InstanceTypeAt(k).Capacity)
 	}
 	return out
 }

@@ -15,7 +15,7 @@ type Load struct {
 	Parts   []Part
 	Sum     []int64
 	Room    []int64 // what it must have besides, see pack.Instance; nil for nothing
-	Modest  int     // 1 + an instance type: it takes no more of limits than instances of that type; 0: any amount
+	Modest  int     // 1 + an option: it takes no more of limits than instances of that; 0: any amount
 	Custom  constraint.Requirements
 	Relaxed bool
 	Bound   int64 // pods of it that must share a host

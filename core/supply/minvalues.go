@@ -21,10 +21,7 @@ func (l *Load) Pods() int64 {
 // MinValuesOf says which minValues is not met if the load is launched; nil if all are.
 func (b *pricing) MinValuesOf(l *Load) *feasibility.Reason {
 	options := b.Holding(l)
-	kinds := b.FirstKinds(options)
-	if b.Parted {
-		options, kinds = b.Closed(options, kinds)
-	}
+	options, kinds := b.Closed(options, b.FirstKinds(options))
 	return b.MinValuesShort(options, kinds)
 }
 

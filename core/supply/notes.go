@@ -54,7 +54,10 @@ func (b *obtainable) UnavailableNote(l *Load, launched int) string {
 // isMissed reports whether the option is unavailable, has room for the load, and costs less for it.
 func (b *obtainable) isMissed(l *Load, option, launched int) bool {
 	offering, free := b.Offering(b.Options[option]), b.Free[b.Options[option].Kind]
-	if offering.Available || !offering.Priced || free == nil || !l.fitsIn(free) || b.Remaining != nil && !b.Remaining.allow(b.InstanceType(b.Options[option]).Capacity) {
+	if offering.Available || !offering.Priced || free == nil || !l.fitsIn(free) {
+		return false
+	}
+	if b.Remaining != nil && !b.Remaining.allows(b.Remaining.of(option)) {
 		return false
 	}
 	for _, p := range l.Parts {

@@ -13,8 +13,9 @@ import (
 // safe for concurrent use.
 type Ready struct {
 	*feasibility.Ready
-	pools []prepared
-	alike *parallel.Once[[]int] // by pool: the first that has the same options
+	pools  []prepared
+	alike  *parallel.Once[[]int] // by pool: the first that has the same options
+	quotas []cluster.Quota
 }
 
 // prepared is what is kept of one pool and, of the first of pools with the same options, for all of them.
@@ -22,6 +23,7 @@ type prepared struct {
 	outset  parallel.Once[outset]
 	aspects parallel.Once[aspects]
 	ofKind  parallel.Once[[][]int] // see optionsOf
+	charges parallel.Once[*charges]
 	common  parallel.Known[common] // by the resources that pods request, and those that the pool limits
 }
 
@@ -44,13 +46,19 @@ func outsetOf(p *feasibility.Pool) *outset {
 // Prepare returns the Ready of the snapshot, and of those made from it that share its pools and daemons. It
 // computes nothing before it is asked.
 func Prepare(s *cluster.Snapshot) *Ready {
-	return &Ready{Ready: feasibility.Prepare(s), pools: make([]prepared, len(s.Pools)), alike: &parallel.Once[[]int]{}}
+	pools := make([]prepared, len(s.Pools))
+	return &Ready{Ready: feasibility.Prepare(s), pools: pools, alike: &parallel.Once[[]int]{}, quotas: s.Quotas}
 }
 
 // WithUsage returns the Ready of pools that differ from those only in what their nodes use of limits. They share what
 // is kept.
 func (o *Ready) WithUsage(pools []cluster.Pool) *Ready {
-	return &Ready{Ready: o.Ready.WithUsage(pools), pools: o.pools, alike: o.alike}
+	return &Ready{Ready: o.Ready.WithUsage(pools), pools: o.pools, alike: o.alike, quotas: o.quotas}
+}
+
+// Knows reports whether the snapshot has the pools and daemons that were prepared, and as many quotas.
+func (o *Ready) Knows(s *cluster.Snapshot) bool {
+	return o.Ready.Knows(s) && len(o.quotas) == len(s.Quotas)
 }
 
 // kept returns what is kept for the pool; pools with the same options share it.

@@ -88,10 +88,10 @@ func of(amounts []int64, asked []bool) []int64 {
 }
 
 // firstWith returns the option launched first that has room for so much and takes no more of what the pool limits
-// than the instance type does; -1: none.
+// than an instance of the type does; -1: none.
 func (b *obtainable) firstWith(options bitset.Set, kind int, sum []int64) int {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
-		if k := b.Options[i].Kind; amount.Fits(b.Free[k], sum) && b.asModest(k, kind) {
+		if amount.Fits(b.Free[b.Options[i].Kind], sum) && b.asModestAs(i, kind) {
 			return i
 		}
 	}

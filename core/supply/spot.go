@@ -40,7 +40,7 @@ func (b *obtainable) SpotKinds(options bitset.Set, from, first int, sum []int64)
 				offering.Option == cluster.OnDemand && amount.Fits(b.Free[o.Kind], sum) {
 				return
 			}
-			if offering.Option == cluster.Spot && !seen[of] && b.asModest(o.Kind, b.Options[first].Kind) {
+			if offering.Option == cluster.Spot && !seen[of] && b.asModest(i, first) {
 				seen[of] = true
 				if !yield(o.Kind) {
 					return
@@ -54,12 +54,6 @@ func (b *obtainable) SpotKinds(options bitset.Set, from, first int, sum []int64)
 func (b *poolOptions) IsSpot(option int) bool {
 	offering := b.Offering(b.Options[option])
 	return offering.Option == cluster.Spot && offering.Priced
-}
-
-// asModest reports whether an instance of the type takes no more of what the pool
-// limits than one of the other.
-func (b *obtainable) asModest(kind, than int) bool {
-	return b.Remaining == nil || kind == than || b.Remaining.noLarger(b.InstanceTypeAt(kind).Capacity, b.InstanceTypeAt(than).Capacity)
 }
 
 // CommonRoom returns the room that enough of the instance types have in common: those with room for the greatest

@@ -39,7 +39,7 @@ func (b *pricing) newColumns(options bitset.Set) []bound.Column {
 		}
 		seen[o.Kind] = true
 		c := bound.Column{
-			Price: float64(offering.Price+b.PerInstance()) + b.Surplus(o.Kind, b.Free[o.Kind]) + b.LimitCost(o.Kind),
+			Price: float64(offering.Price+b.PerInstance()) + b.Surplus(o.Kind, b.Free[o.Kind]) + b.LimitCost(i),
 			Has:   amount.Positive(b.Free[o.Kind]),
 		}
 		if !slices.ContainsFunc(out, func(other bound.Column) bool { return other.Price <= c.Price && amount.Covers(other.Has, c.Has) }) {

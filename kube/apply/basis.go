@@ -31,7 +31,7 @@ func (a *Applier) asPlanned(s *cluster.Snapshot, id cluster.PoolID) (translate.P
 	if !planned {
 		return object, fmt.Errorf("%w: the plan knew no %s", ErrPoolChanged, id)
 	}
-	now, err := translate.Pool(object, then.Nodes, s.Now)
+	now, err := translate.Pool(object, then.Used.Nodes, s.Now)
 	if err != nil {
 		return object, fmt.Errorf("%w: %w", ErrPoolChanged, err)
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/quantity"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 )
@@ -174,12 +173,13 @@ func (l *Ledger) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := *s
-	out.Instances, out.Pools, out.Nodes, out.Breakers = slices.Clone(s.Instances), slices.Clone(s.Pools), slices.Clone(s.Nodes), slices.Clone(s.Breakers)
+	out.Instances, out.Nodes, out.Breakers = slices.Clone(s.Instances), slices.Clone(s.Nodes), slices.Clone(s.Breakers)
+	out.Pools, out.Quotas = slices.Clone(s.Pools), slices.Clone(s.Quotas)
 	l.stabilize(s)
 	for _, claim := range slices.Sorted(maps.Keys(l.ordered)) {
 		m := l.ordered[claim]
 		out.Instances = append(out.Instances, m)
-		addUsage(out.Pools, m.Pool, m.Capacity)
+		out.Charge(&m)
 	}
 	for i := range out.Instances {
 		if _, withdrawn := l.withdrawn[out.Instances[i].Claim]; withdrawn {
@@ -240,15 +240,6 @@ func (l *Ledger) stabilize(s *cluster.Snapshot) {
 	for node, until := range l.kept {
 		if !nodes[node] || !s.Now.Before(until) {
 			delete(l.kept, node)
-		}
-	}
-}
-
-func addUsage(pools []cluster.Pool, id cluster.PoolID, capacity quantity.Resources) {
-	for i := range pools {
-		if pools[i].ID == id {
-			pools[i].Usage = pools[i].Usage.Add(capacity)
-			pools[i].Nodes++
 		}
 	}
 }

@@ -126,10 +126,10 @@ func TestAnUnseenOrderUsesThePoolsLimit(t *testing.T) {
 	l := &Ledger{}
 	l.Ordered(ordered())
 	before := world()
-	if p := l.Project(before).Pools[0]; p.Usage.CPU != 2000 || p.Nodes != 1 {
-		t.Errorf("the pool owns %d nodes with %s, want the order counted", p.Nodes, p.Usage)
+	if p := l.Project(before).Pools[0]; p.Used.Capacity.CPU != 2000 || p.Used.Nodes != 1 {
+		t.Errorf("the pool owns %d nodes with %s, want the order counted", p.Used.Nodes, p.Used.Capacity)
 	}
-	if before.Pools[0].Nodes != 0 {
+	if before.Pools[0].Used.Nodes != 0 {
 		t.Error("projecting changed the snapshot it was made from")
 	}
 }

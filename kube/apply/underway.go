@@ -111,7 +111,8 @@ func (l *Ledger) beside(m *underWay, s *cluster.Snapshot) *cluster.Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := *s
-	out.Instances, out.Pools, out.Nodes = slices.Clone(s.Instances), slices.Clone(s.Pools), slices.Clone(s.Nodes)
+	out.Instances, out.Nodes = slices.Clone(s.Instances), slices.Clone(s.Nodes)
+	out.Pools, out.Quotas = slices.Clone(s.Pools), slices.Clone(s.Quotas)
 	l.projectMoves(&out, m)
 	return &out
 }
@@ -141,8 +142,8 @@ func (l *Ledger) projectMoves(s *cluster.Snapshot, but *underWay) {
 		if m == but {
 			continue
 		}
-		for _, o := range m.orders {
-			addUsage(s.Pools, o.Pool, o.Capacity)
+		for i := range m.orders {
+			s.Charge(&m.orders[i])
 		}
 		for _, name := range m.nodes {
 			if n := nodes[name]; n != nil {

@@ -119,7 +119,7 @@ func TestAnOrderOfAMoveCountsOnce(t *testing.T) {
 	l.begins(&underWay{nodes: []string{"n"}, orders: []cluster.Instance{ordered()}})
 	usage := func() string {
 		p := l.Project(world()).Pools[0]
-		return fmt.Sprintf("%d nodes with %s cpu", p.Nodes, p.Usage.CPU)
+		return fmt.Sprintf("%d nodes with %s cpu", p.Used.Nodes, p.Used.Capacity.CPU)
 	}
 	before := usage()
 	l.Ordered(ordered())
@@ -151,7 +151,7 @@ func parsed(t *testing.T, text string) *cluster.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Pools[0].Nodes = int64(len(s.Nodes) + len(s.Instances))
+	s.Pools[0].Used.Nodes = int64(len(s.Nodes) + len(s.Instances))
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].Pods {
 			p := &s.Nodes[i].Pods[j]

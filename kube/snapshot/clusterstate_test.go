@@ -156,8 +156,8 @@ func TestAClaimIsAInstanceUntilItsNodeRegisters(t *testing.T) {
 	if len(s.Instances) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != "claim-n" {
 		t.Errorf("after registration: %d machines and nodes %+v", len(s.Instances), s.Nodes)
 	}
-	if p, _ := s.Pool(pool("default").ID); p.Nodes != 1 || p.Usage.CPU != 4000 {
-		t.Errorf("the pool owns %d nodes with %s, want 1 with 4 cores", p.Nodes, p.Usage)
+	if p, _ := s.Pool(pool("default").ID); p.Used.Nodes != 1 || p.Used.Capacity.CPU != 4000 {
+		t.Errorf("the pool owns %d nodes with %s, want 1 with 4 cores", p.Used.Nodes, p.Used.Capacity)
 	}
 }
 
@@ -206,8 +206,8 @@ func TestAInstanceIsHandedFromClaimToClaim(t *testing.T) {
 		if len(s.Instances) != 0 || len(s.Nodes) != 1 || s.Nodes[0].Claim != step.has {
 			t.Errorf("%s: machines %+v, nodes %+v; want the node of %s alone", step.what, s.Instances, s.Nodes, step.has)
 		}
-		if p, _ := s.Pool(pool("default").ID); p.Nodes != 1 {
-			t.Errorf("%s: the pool owns %d nodes, want 1", step.what, p.Nodes)
+		if p, _ := s.Pool(pool("default").ID); p.Used.Nodes != 1 {
+			t.Errorf("%s: the pool owns %d nodes, want 1", step.what, p.Used.Nodes)
 		}
 	}
 	released := claimOf("n", karpv1.ClaimRegistered)

@@ -115,15 +115,15 @@ func (w *World) overLimit(more []*instance) string {
 	for _, m := range more {
 		if !slices.Contains(w.instances, m) {
 			one := w.instance(m)
-			own(s.Pools, &one)
+			s.Charge(&one)
 		}
 	}
 	for _, p := range s.Pools {
-		if p.Limits.Nodes != nil && !p.HoursBind() && p.Nodes > *p.Limits.Nodes { // hours may have changed a moment ago
-			return fmt.Sprintf("%s has %d nodes and may have %d", p.ID, p.Nodes, *p.Limits.Nodes)
+		if p.Limits.Nodes != nil && !p.HoursBind() && p.Used.Nodes > *p.Limits.Nodes { // hours may have changed a moment ago
+			return fmt.Sprintf("%s has %d nodes and may have %d", p.ID, p.Used.Nodes, *p.Limits.Nodes)
 		}
 		for _, l := range p.Limits.Amounts {
-			if has := p.Usage.Get(l.Name); has > l.Amount {
+			if has := p.Used.Capacity.Get(l.Name); has > l.Amount {
 				return fmt.Sprintf("%s has %s=%d and may have %d", p.ID, l.Name, has, l.Amount)
 			}
 		}

@@ -133,18 +133,18 @@ func (w *World) poolNow(p *pool, s *cluster.Snapshot, nodes int64) cluster.Pool 
 	if !p.Static() && p.Hours.Nodes != nil && (p.Limits.Nodes == nil || *p.Hours.Nodes < *p.Limits.Nodes) {
 		out.Limits.Nodes = p.Hours.Nodes // as kube/translate has it
 	}
-	out.Nodes, out.Usage = 0, quantity.Resources{}
+	out.Used = cluster.Used{}
 	for i := range s.Nodes {
 		if s.Nodes[i].Pool == p.ID {
-			out.Nodes, out.Usage = out.Nodes+1, out.Usage.Add(s.Nodes[i].Capacity)
+			out.Used.Add(&cluster.Taking{Capacity: s.Nodes[i].Capacity})
 		}
 	}
 	for i := range s.Instances {
 		if s.Instances[i].Pool == p.ID {
-			out.Nodes, out.Usage = out.Nodes+1, out.Usage.Add(s.Instances[i].Capacity)
+			out.Used.Add(&cluster.Taking{Capacity: s.Instances[i].Capacity})
 		}
 	}
-	out.Usage.Pods = 0
+	out.Used.Capacity.Pods = 0
 	out.Policy = p.policyNow(nodes, w.now)
 	out.Boot = w.boot(p)
 	return out

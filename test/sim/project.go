@@ -20,7 +20,7 @@ func (c *controller) project(seen *cluster.Snapshot) *cluster.Snapshot {
 			one := c.world.instance(m)
 			one.Launched = false
 			out.Instances = append(out.Instances, one)
-			own(out.Pools, &one)
+			out.Charge(&one)
 		}
 	}
 	for i := range out.Instances {
@@ -43,17 +43,6 @@ func shows(s *cluster.Snapshot, claim string) bool {
 		slices.ContainsFunc(s.Instances, func(m cluster.Instance) bool { return m.Claim == claim })
 }
 
-// own lets an instance count for its pool.
-func own(pools []cluster.Pool, m *cluster.Instance) {
-	for i := range pools {
-		if pools[i].ID == m.Pool {
-			pools[i].Usage = pools[i].Usage.Add(m.Capacity)
-			pools[i].Usage.Pods = 0
-			pools[i].Nodes++
-		}
-	}
-}
-
 // closeNodes shows nodes of moves as closed, whether they are seen so by now or
 // not, and their pods where the moves put them, so that none gives that room
 // away.
@@ -66,7 +55,7 @@ func (c *controller) closeNodes(s *cluster.Snapshot) {
 	for _, v := range c.moves {
 		for _, o := range v.launches() {
 			one := c.world.instance(o)
-			own(s.Pools, &one)
+			s.Charge(&one)
 		}
 		for _, r := range v.Removals {
 			if at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == r.Node }); at >= 0 {

@@ -65,10 +65,10 @@ func (k *known) pool(p *cluster.Pool, nodes []Node) Pool {
 		}
 	}
 	for _, l := range p.Limits.Amounts {
-		out.Limits = append(out.Limits, Limit{l.Name, p.Usage.Get(l.Name), l.Amount})
+		out.Limits = append(out.Limits, Limit{l.Name, p.Used.Capacity.Get(l.Name), l.Amount})
 	}
 	if n := p.Limits.Nodes; n != nil {
-		out.Limits = append(out.Limits, Limit{"nodes", p.Nodes, *n})
+		out.Limits = append(out.Limits, Limit{"nodes", p.Used.Nodes, *n})
 	}
 	out.Allowed, out.Because = disruption.Allowed(k.Snapshot, p.ID, plan.Empty, plan.Drifted, plan.Underutilized)
 	return out

@@ -29,9 +29,9 @@ func (t *Table) List(s *cluster.Snapshot, byClass map[karpv1.NodeClassReference]
 			p.NotReady = translate.Unoffered(&p)
 		}
 		if own := owned[o.ID]; own != nil {
-			p.Usage, p.Nodes = own.amounts, own.count
+			p.Used.Capacity, p.Used.Nodes = own.amounts, own.count
 		}
-		p.Usage.Pods = 0
+		p.Used.Capacity.Pods = 0
 		p.Boot = boots[o.ID]
 		out = append(out, p)
 	}

@@ -40,7 +40,8 @@ func TestWhatAClassOfferedIsKept(t *testing.T) {
 		t.Error("what it offered is forgotten while it is not ready")
 	}
 	list := table.List(&cluster.Snapshot{Instances: []cluster.Instance{{Pool: p.ID, Capacity: quantity.Resources{CPU: 4000}}}}, notReady, nil)
-	if len(list) != 1 || list[0].NotReady == "" || list[0].Catalogue != nil || list[0].Nodes != 1 || list[0].Usage.CPU != 4000 {
+	if len(list) != 1 || list[0].NotReady == "" || list[0].Catalogue != nil ||
+		list[0].Used.Nodes != 1 || list[0].Used.Capacity.CPU != 4000 {
 		t.Errorf("the pools are %+v", list)
 	}
 	if !table.Gone(p.ID) || table.Gone(p.ID) {

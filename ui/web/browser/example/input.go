@@ -82,7 +82,7 @@ func catalogue() *cluster.Catalogue {
 
 func (b *builder) pool(p *view.Pool) cluster.Pool {
 	out := cluster.Pool{
-		ID: cluster.PoolID{Kind: p.Kind, Name: p.Name}, Weight: p.Weight, Catalogue: b.catalogue, Nodes: int64(p.Nodes),
+		ID: cluster.PoolID{Kind: p.Kind, Name: p.Name}, Weight: p.Weight, Catalogue: b.catalogue, Used: cluster.Used{Nodes: int64(p.Nodes)},
 		Labels: constraint.NewLabels(map[string]string{"karpenter.sh/nodepool": p.Name}),
 		Policy: cluster.Policy{
 			Empty: cluster.Allowance{Most: p.Allowed}, Underutilized: cluster.Allowance{Most: p.Allowed},

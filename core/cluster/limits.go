@@ -1,0 +1,299 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// What may be limited beside resources, as lists of limits name it.
+const (
+	LimitNodes = "nodes"
+	LimitCost  = "cost" // in millionths of a dollar an hour
+)
+
+// Limits bounds what nodes may come to together. Only what is named is limited.
+type Limits struct {
+	Amounts []quantity.Extended       // any resource by its Kubernetes name, sorted by name, zero amounts kept
+	Nodes   *int64                    // nil: any number
+	Cost    *quantity.MicroUSDPerHour // nil: any; otherwise nothing is launched whose price is not known
+}
+
+// Any reports whether something is limited.
+func (l *Limits) Any() bool { return len(l.Amounts) > 0 || l.Nodes != nil || l.Cost != nil }
+
+// List is all that is limited: the number of nodes, then resources, then the cost.
+func (l *Limits) List() []quantity.Extended {
+	var out []quantity.Extended
+	if l.Nodes != nil {
+		out = append(out, quantity.Extended{Name: LimitNodes, Amount: *l.Nodes})
+	}
+	out = append(out, l.Amounts...)
+	if l.Cost != nil {
+		out = append(out, quantity.Extended{Name: LimitCost, Amount: int64(*l.Cost)})
+	}
+	return out
+}
+
+// FormatLimit is an amount of what a limit is of: "16", "64Gi", "$12.500000/h".
+func FormatLimit(name string, amount int64) string {
+	if name == LimitCost {
+		return quantity.MicroUSDPerHour(amount).String()
+	}
+	return quantity.FormatAmount(name, amount)
+}
+
+// Used is what counts against limits: nodes, also those that are going, and instances being launched.
+type Used struct {
+	Capacity quantity.Resources
+	Nodes    int64                    // how many they are
+	Cost     quantity.MicroUSDPerHour // an hour, without those whose price is not known
+	Unpriced string                   // one of these, the first by name; empty: there is none
+}
+
+// Add counts one more.
+func (u *Used) Add(t *Taking) {
+	u.Capacity, u.Nodes, u.Cost = u.Capacity.Add(t.Capacity), u.Nodes+1, u.Cost+t.Cost
+	if t.Unpriced && (u.Unpriced == "" || t.Name < u.Unpriced) {
+		u.Unpriced = t.Name
+	}
+}
+
+// Of is how much of what a limit is of is used.
+func (u *Used) Of(name string) int64 {
+	switch name {
+	case LimitNodes:
+		return u.Nodes
+	case LimitCost:
+		return int64(u.Cost)
+	}
+	return u.Capacity.Get(name)
+}
+
+// Taking is what one node takes of limits, or an instance being launched whatever it becomes.
+type Taking struct {
+	Name     string // of the node, or of the claim
+	Capacity quantity.Resources
+	Cost     quantity.MicroUSDPerHour
+	Unpriced bool // what it costs is not known
+}
+
+// Of is how much it takes of what a limit is of.
+func (t *Taking) Of(name string) int64 {
+	switch name {
+	case LimitNodes:
+		return 1
+	case LimitCost:
+		return int64(t.Cost)
+	}
+	return t.Capacity.Get(name)
+}
+
+// Quota limits nodes together that its selector selects, of whichever pools and of none: a CapacityQuota.
+type Quota struct {
+	Name       string
+	Selector   constraint.Requirements // of labels of nodes; none: all nodes
+	Limits     Limits
+	Used       Used
+	Unreadable string // what is wrong with it, so that no node is launched that it may select; empty: nothing
+}
+
+// String prints "CapacityQuota/team-a".
+func (q *Quota) String() string { return "CapacityQuota/" + q.Name }
+
+// Selects reports whether a node with exactly these labels counts.
+func (q *Quota) Selects(labels constraint.Labels) bool {
+	_, all := q.Selector.Allow(labels)
+	return all
+}
+
+// NewNode is a node that is not there yet.
+type NewNode interface {
+	MayHave(key string) constraint.Set // which values the label may have
+}
+
+// MaySelect reports whether the node may count once it is there.
+func (q *Quota) MaySelect(n NewNode) bool {
+	return !slices.ContainsFunc(q.Selector, func(r constraint.Requirement) bool { return !r.Set.Intersects(n.MayHave(r.Key)) })
+}
+
+// Count makes what counts against each quota what the nodes and instances of the snapshot are. The list of quotas must
+// be the snapshot's own.
+//
+// Cost: linear in nodes and instances, times quotas.
+func (s *Snapshot) Count() {
+	if len(s.Quotas) == 0 {
+		return
+	}
+	for i := range s.Quotas {
+		s.Quotas[i].Used = Used{}
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		t := s.TakenBy(n)
+		for j := range s.Quotas {
+			if q := &s.Quotas[j]; q.Selects(n.Labels) {
+				q.Used.Add(&t)
+			}
+		}
+	}
+	for i := range s.Instances {
+		s.chargeQuotas(&s.Instances[i])
+	}
+}
+
+// Charge counts an instance being launched against the limits of its pool and the quotas that may select it. The lists of
+// pools and quotas must be the snapshot's own.
+func (s *Snapshot) Charge(m *Instance) {
+	if p, known := s.Pool(m.Pool); known {
+		t := s.TakenByInstance(m)
+		p.Used.Add(&t)
+	}
+	s.chargeQuotas(m)
+}
+
+func (s *Snapshot) chargeQuotas(m *Instance) {
+	if len(s.Quotas) == 0 {
+		return
+	}
+	p, t := s.poolOf(m), s.TakenByInstance(m)
+	for i := range s.Quotas {
+		if q := &s.Quotas[i]; p.maySelect(q, m) {
+			q.Used.Add(&t)
+		}
+	}
+}
+
+// MayCount reports whether the quota counts the instance, or may count the node that it becomes.
+func (s *Snapshot) MayCount(q *Quota, m *Instance) bool { return s.poolOf(m).maySelect(q, m) }
+
+// poolOf is the pool of the instance, or one that offers nothing.
+func (s *Snapshot) poolOf(m *Instance) *Pool {
+	if p, known := s.Pool(m.Pool); known {
+		return p
+	}
+	return &Pool{ID: m.Pool}
+}
+
+// costsAreLimited reports whether something limits what nodes cost; else that is not worked out.
+func (s *Snapshot) costsAreLimited() bool {
+	return slices.ContainsFunc(s.Quotas, func(q Quota) bool { return q.Limits.Cost != nil }) ||
+		slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Limits.Cost != nil })
+}
+
+// TakenBy is what the node takes of limits. A node without a price of its own, such as one that is not ours, costs what
+// pools pay for its instance type; it is unpriced where none may have it.
+func (s *Snapshot) TakenBy(n *Node) Taking {
+	t := Taking{Name: n.Name, Capacity: n.Capacity}
+	if !s.costsAreLimited() {
+		return t
+	}
+	if t.Cost = n.Price; n.Price == 0 && !isReserved(n.Labels) {
+		t.Unpriced = true
+		for i := 0; i < len(s.Pools) && t.Unpriced; i++ {
+			if price, listed := s.Pools[i].Catalogue.listPrice(n.Labels); listed {
+				t.Cost, t.Unpriced = price, false
+			}
+		}
+	}
+	if p, known := s.Pool(n.Pool); known && !t.Unpriced {
+		t.Cost += p.PerInstance()
+	}
+	return t
+}
+
+func isReserved(labels constraint.Labels) bool {
+	option, _ := labels.Get(LabelCapacityType)
+	return option == string(Reserved)
+}
+
+// labelManagedOption is the capacity type of a node of an EKS managed node group: ON_DEMAND or SPOT.
+const labelManagedOption = "eks.amazonaws.com/capacityType"
+
+// listPrice is the price of an instance with these labels: on demand, where they do not say that it is a spot instance.
+func (c *Catalogue) listPrice(labels constraint.Labels) (price quantity.MicroUSDPerHour, known bool) {
+	name, _ := labels.Get(LabelInstanceType)
+	t := c.InstanceType(name)
+	if t == nil {
+		return 0, false
+	}
+	zone, _ := labels.Get(LabelZone)
+	option, _ := labels.Get(LabelCapacityType)
+	if managed, _ := labels.Get(labelManagedOption); option == "" && managed == "SPOT" {
+		option = string(Spot)
+	}
+	option = cmp.Or(option, string(OnDemand))
+	for i := range t.Offerings {
+		if o := &t.Offerings[i]; o.Priced && o.Zone == zone && string(o.Option) == option && o.Price >= price {
+			price, known = o.Price, true
+		}
+	}
+	return price, known
+}
+
+// TakenByInstance is what an instance being launched takes of limits, whatever it becomes.
+func (s *Snapshot) TakenByInstance(m *Instance) Taking {
+	t := Taking{Name: m.Claim, Capacity: m.Capacity}
+	if !s.costsAreLimited() {
+		return t
+	}
+	t.Unpriced = true
+	p := s.poolOf(m)
+	for _, o := range p.mayBecome(m) {
+		switch {
+		case o.Priced:
+			t.Cost, t.Unpriced = max(t.Cost, o.Price+p.PerInstance()), false
+		case o.Available:
+			return Taking{Name: m.Claim, Capacity: m.Capacity, Unpriced: true}
+		}
+	}
+	return t
+}
+
+// maySelect reports whether the quota counts the instance, or may count the node that it becomes.
+func (p *Pool) maySelect(q *Quota, m *Instance) bool {
+	found := false
+	for t, o := range p.mayBecome(m) {
+		if found = true; q.MaySelect(becoming{p, m, t.Labels, o.Labels}) {
+			return true
+		}
+	}
+	return !found && q.MaySelect(becoming{Pool: p, instance: m})
+}
+
+// becoming is the node that an instance becomes, with the labels of its type and its offering, where they are known.
+type becoming struct {
+	*Pool
+	instance         *Instance
+	ofType, offering constraint.Labels
+}
+
+// MayHave implements NewNode.
+func (n becoming) MayHave(key string) constraint.Set {
+	for _, labels := range []constraint.Labels{n.instance.Labels, n.offering, n.ofType} {
+		if value, known := labels.Get(key); known {
+			return constraint.Values(value)
+		}
+	}
+	return n.MayLabel(key, n.instance.Requirements)
+}
+
+// MayLabel is the values that a label of a new node of the pool may have which neither the instance type nor the offering
+// decides: the pool's, or those that requirements allow which name it.
+func (p *Pool) MayLabel(key string, requirements constraint.Requirements) constraint.Set {
+	if value, known := p.Labels.Get(key); known {
+		return constraint.Values(value)
+	}
+	switch key {
+	case LabelHostname:
+		return constraint.Values("\x00") // a name that no node has yet
+	case LabelRegistered, LabelInitialized:
+		return constraint.Values("true")
+	}
+	if requirements.Has(key) {
+		return requirements.Get(key)
+	}
+	return constraint.Absent()
+}
