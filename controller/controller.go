@@ -63,7 +63,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		*s = snapshot.Settings{
 			Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
 			Self: p.pod(), AwaitPolicies: true, AwaitBuffers: !p.Policy.IgnoreBuffers, HoldDrains: collector.Holds,
-			NoOverlays: p.NoOverlays,
+			NoOverlays: p.NoOverlays, PlanDevices: p.Devices, AwaitDevices: p.Devices,
 		}
 	})
 	followed := p.overlays(p.Live, clusterState)
@@ -84,6 +84,12 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	if err := recommended.start(ctx); err != nil {
 		return nil, err
 	}
+	claimed := p.devices(p.Live, clusterState)
+	if p.Devices {
+		if err := claimed.start(ctx); err != nil {
+			return nil, err
+		}
+	}
 	requests := &launch.Requests{Classes: p.Classes, Catalog: p.Catalog, Overlays: &clusterState.Overlays}
 	launcher := p.launcher(requests, &clusterState.Overlays)
 	applier.Orders = launcher
@@ -95,6 +101,9 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		Launcher: &launch.Starter{
 			Store: p.Store, Launcher: launcher, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now, Doubt: p.doubt(),
 		},
+	}
+	if p.Devices {
+		claims.Devices = &clusterState.Devices
 	}
 	if p.Policy.Nominated {
 		claims.Nominations = &nodeclaim.Nominations{}
@@ -168,6 +177,10 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			Round{What: "follow NodeOverlays", Do: followed.round},
 			Round{What: "write conditions of NodeOverlays", Do: overlays.Round},
 		)...)
+	}
+	if p.Devices {
+		follow := Round{What: "follow devices and ResourceClaims", Do: claimed.round}
+		program.Rounds = append(program.Rounds, program.Later(follow)...)
 	}
 	program.Rounds = append(program.Rounds, p.interruptionMessages()...)
 	for _, kind := range p.ClassKinds {

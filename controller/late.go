@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,6 +53,15 @@ func (p Parts) recommendations(live client.Reader, clusterState *snapshot.Cluste
 			const name = "verticalpodautoscalers.autoscaling.k8s.io"
 			return snapshot.FollowLate(ctx, clusterState, live, p.Watches, of, name)
 		},
+	}
+}
+
+// devices follows devices and ResourceClaims.
+func (p Parts) devices(live client.Reader, clusterState *snapshot.ClusterState) *late {
+	return &late{
+		Object: &resourcev1.ResourceClaim{}, Without: "pods with ResourceClaims are left alone", Vital: true,
+		State: clusterState, Log: p.Log,
+		Follow: func(ctx context.Context) error { return clusterState.Devices.Follow(ctx, live, p.Watches) },
 	}
 }
 

@@ -87,6 +87,7 @@ type Planning struct {
 	Savings     *spend.Savings                    // counts what disruption saves; nil: that is not counted
 
 	NoOverlays bool            // NodeOverlays have no effect
+	Devices    bool            // pods with ResourceClaims are planned for
 	Buffers    buffer.Listener // receives changes of CapacityBuffers; may be nil
 
 	Made func(*cluster.Snapshot, plan.Plan) // receives each plan once it is carried out; may be nil

@@ -47,7 +47,8 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	clusterState := snapshot.New(p.Classes.Kinds, p.Now)
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads,
-			Doubt: p.doubt(), NoOverlays: p.NoOverlays, AwaitBuffers: !p.Policy.IgnoreBuffers}
+			Doubt: p.doubt(), NoOverlays: p.NoOverlays, AwaitBuffers: !p.Policy.IgnoreBuffers,
+			PlanDevices: p.Devices, AwaitDevices: p.Devices}
 	})
 	followed := p.overlays(foreign.HideFrom(p.Live), clusterState)
 	if !p.NoOverlays {
@@ -62,6 +63,12 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	recommended := p.recommendations(foreign.HideFrom(p.Live), clusterState)
 	if err := recommended.start(ctx); err != nil {
 		return nil, err
+	}
+	claimed := p.devices(foreign.HideFrom(p.Live), clusterState)
+	if p.Devices {
+		if err := claimed.start(ctx); err != nil {
+			return nil, err
+		}
 	}
 	for _, o := range with.Given {
 		o.PoolDefaults = p.PoolDefaults
@@ -102,6 +109,9 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	}}, {What: "follow VerticalPodAutoscalers", Do: recommended.round}}
 	if !p.NoOverlays {
 		program.Rounds = append(program.Rounds, Round{What: "follow NodeOverlays", Do: followed.round})
+	}
+	if p.Devices {
+		program.Rounds = append(program.Rounds, Round{What: "follow devices and ResourceClaims", Do: claimed.round})
 	}
 	p.Live = live
 	program.keep(p.buffers(clusterState, nil))

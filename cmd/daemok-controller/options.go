@@ -194,7 +194,9 @@ func (r *reader) define(o *options) {
 	r.text(&o.service, "karpenter-service", "", "name of the Service of the metrics port, through which /debug/ is reached")
 	r.boolean(&o.autoscaler, "cluster-autoscaler-annotations", false, "count what users wrote for Cluster Autoscaler: safe-to-evict on pods, scale-down-disabled \"true\" on nodes, and its startup taints; see docs/get-started/from-cluster-autoscaler.md")
 	r.boolean(&o.noWarmup, "disable-controller-warmup", false, "true is refused: a standby replica always fills its caches, prices and instance types")
-	r.boolean(&o.ignoreDRA, "ignore-dra-requests", true, "ignore pods with resource claims (Dynamic Resource Allocation); false is refused")
+	r.boolean(&o.ignoreDRA, "ignore-dra-requests", true,
+		"leave pods with ResourceClaims (dynamic resource allocation, DRA) alone; false: launch nodes with the "+
+			"devices that they request; see docs/tasks/dra.md")
 	r.defineOlder()
 }
 
@@ -206,8 +208,6 @@ func (o *options) check() error {
 		return fmt.Errorf("--log-level (LOG_LEVEL) is %q: want debug, info or error", o.logLevel)
 	case o.noWarmup:
 		return errors.New("--disable-controller-warmup (DISABLE_CONTROLLER_WARMUP) is true: a replica that waits for the lease is always warm; leave it out, or set it to false")
-	case !o.ignoreDRA:
-		return errors.New("--ignore-dra-requests (IGNORE_DRA_REQUESTS) is false: devices of resource claims are not planned for; leave it out, or set it to true")
 	case o.cpuRequests < 0:
 		return fmt.Errorf("--cpu-requests (CPU_REQUESTS) is %d: want thousandths of a core, or 0 where the container asks for none", o.cpuRequests)
 	case o.logEncoding != encodingJSON && o.logEncoding != encodingConsole:

@@ -110,7 +110,6 @@ func TestBadOptionsNameTheWayOut(t *testing.T) {
 		"a cost that is no number":                     {nil, map[string]string{"CLUSTER_NAME": "c", "MACHINE_COST": "$1"}, `MACHINE_COST): "$1" is no cost: want US dollars an hour`},
 		"a form of logs that is none":                  {[]string{"--log-encoding=xml"}, map[string]string{"CLUSTER_NAME": "c"}, `LOG_ENCODING) is "xml": want json or console`},
 		"standbys that are cold":                       {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_CONTROLLER_WARMUP": "true"}, "always warm; leave it out"},
-		"devices by resource claims":                   {[]string{"--ignore-dra-requests=false"}, map[string]string{"CLUSTER_NAME": "c"}, "are not planned for"},
 		"less than no processor":                       {nil, map[string]string{"CLUSTER_NAME": "c", "CPU_REQUESTS": "-1"}, "CPU_REQUESTS) is -1"},
 		"a word that is no flag":                       {[]string{"run"}, map[string]string{"CLUSTER_NAME": "c"}, `"run" is no option`},
 		"a boolean that is none":                       {nil, map[string]string{"CLUSTER_NAME": "c", "DISABLE_LEADER_ELECTION": "maybe"}, `DISABLE_LEADER_ELECTION is "maybe": want true or false`},
@@ -186,7 +185,7 @@ var wrong = map[string]string{
 	"interruption-queue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",
 	"max-system-memory": "half", "surplus-credits": "none", "cluster-autoscaler-annotations": "some", "disable-dry-run": "dry", "ami-refresh-interval": "1s", "subnet-refresh-interval": "hourly",
 	"shadow": "dark", "shadow-manifests": "pools", "shadow-nodes": "group=web", "shadow-file": "history.gz", // without --shadow
-	"karpenter-service": "", "disable-controller-warmup": "true", "ignore-dra-requests": "false",
+	"karpenter-service": "", "disable-controller-warmup": "true", "ignore-dra-requests": "perhaps",
 }
 
 // Each option is refused where its value is wrong, on the command line and in the environment,

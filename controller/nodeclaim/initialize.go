@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,21 @@ type initialization struct {
 	store      client.Client
 	now        func() time.Time
 	autoscaler mark.ClusterAutoscaler
+	devices    devices // nil: devices of dynamic resource allocation are not planned for
+}
+
+// devices says which drivers of dynamic resource allocation do not publish the devices of a node yet.
+type devices interface {
+	Unpublished(node string, drivers []string) []string
+}
+
+// publishedEvery is how often it is checked whether drivers publish the devices of a node: slices do not wake the loop.
+const publishedEvery = 5 * time.Second
+
+// awaitsDevices reports whether a claim waits for drivers to publish devices.
+func awaitsDevices(c *karpv1.NodeClaim) bool {
+	is := condition.Get(c, karpv1.ClaimInitialized)
+	return is != nil && is.Reason == karpv1.ReasonDRAPoolsNotPublished
 }
 
 // initialise notes when the node is ready for what it was launched for.
@@ -85,6 +101,12 @@ func (i initialization) lacks(c *karpv1.NodeClaim, node *corev1.Node) (reason, m
 	for _, name := range translate.ExtendedOf(c) {
 		if q, there := node.Status.Allocatable[corev1.ResourceName(name)]; !there || q.IsZero() {
 			return karpv1.ReasonResourceNotRegistered, fmt.Sprintf("resource %s was asked for and is not in the node's allocatable", name)
+		}
+	}
+	if drivers := translate.RequestedDrivers(c); i.devices != nil && len(drivers) > 0 {
+		if missing := i.devices.Unpublished(node.Name, drivers); len(missing) > 0 {
+			return karpv1.ReasonDRAPoolsNotPublished, "DRA driver " + strings.Join(missing, ", ") +
+				" has not published a complete pool of ResourceSlices for the node"
 		}
 	}
 	return "", ""

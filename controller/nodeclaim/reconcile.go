@@ -49,6 +49,7 @@ type Reconciler struct {
 	Doubt      apiclock.Doubt         // of that time: no claim is given up meanwhile
 	Autoscaler mark.ClusterAutoscaler // whether startup taints of its kind count
 
+	Devices     devices      // nil: those of dynamic resource allocation are not waited for
 	Nominations *Nominations // pods that nodes are nominated for; nil: none
 
 	// Held reports whether a deleted claim is to keep its node for now, since all claims were
@@ -121,7 +122,7 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		return 0, err
 	}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
-		if err := (initialization{r.Store, r.Now, r.Autoscaler}).initialise(ctx, c, node); err != nil {
+		if err := (initialization{r.Store, r.Now, r.Autoscaler, r.Devices}).initialise(ctx, c, node); err != nil {
 			return 0, err
 		}
 	}
@@ -156,6 +157,9 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	}
 	if held > 0 {
 		return held, nil // the node is there
+	}
+	if awaitsDevices(c) {
+		return publishedEvery, nil
 	}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
 		return r.nominator().nominateAgain(ctx, c, node)

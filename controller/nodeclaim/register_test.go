@@ -140,7 +140,8 @@ func TestANodeThatIsMadeAgainStartsAgain(t *testing.T) {
 		if err := store.Update(t.Context(), node); err != nil {
 			t.Fatal(err)
 		}
-		if err := (initialization{r.Store, r.Now, r.Autoscaler}).initialise(t.Context(), c, node.DeepCopy()); err != nil {
+		starts := initialization{r.Store, r.Now, r.Autoscaler, nil}
+		if err := starts.initialise(t.Context(), c, node.DeepCopy()); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.Get(t.Context(), client.ObjectKeyFromObject(node), node); err != nil {

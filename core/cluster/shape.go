@@ -25,8 +25,9 @@ type Shape struct {
 	Ports       []Port       // of the host, sorted by protocol, number, address
 	Volumes     []Volume     // that count against attach limits or are shared, sorted by driver, claim
 	Priority    int32
-	Virtual     bool   // of a buffer: there are no such pods, and kube-scheduler knows none; see Buffer
-	Unable      string // why no instance can be launched for it, such as a volume claim that is missing; empty if none
+	Drivers     []string // of dynamic resource allocation, that have to publish devices for it; sorted
+	Virtual     bool     // of a buffer: there are no such pods, and kube-scheduler knows none; see Buffer
+	Unable      string   // why no instance can be launched for it: a volume claim is missing, say; empty: one can
 }
 
 // Selector chooses pods by their labels. The zero value chooses every pod, as

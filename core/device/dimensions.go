@@ -2,6 +2,7 @@ package device
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,6 +25,24 @@ func Without(r quantity.Resources) quantity.Resources {
 	return r
 }
 
+// Only is those amounts that stand for devices.
+func Only(r quantity.Resources) (out []quantity.Extended) {
+	for _, e := range r.Extended {
+		if Counts(e.Name) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// With is amounts with those that stand for devices, whatever they were.
+func With(r quantity.Resources, devices []quantity.Extended) quantity.Resources {
+	for _, e := range devices {
+		r = r.With(e.Name, e.Amount)
+	}
+	return r
+}
+
 // Dimensions are the amounts that stand for devices in one cluster: one for each bundle, how many of it fit where
 // only it is allocated; and one for each set of bundles that compete for devices, in devices. A bundle of one
 // device counts in the amounts of all those that could do with the same device. What takes no more than an
@@ -36,7 +55,9 @@ type Dimensions struct {
 	bundles []*Bundle // sorted by name
 	within  [][]int   // by bundle: those whose devices all do for it, itself included
 	sets    []set
-	offers  map[*Inventory][]quantity.Extended
+	drivers []string // by bundle: of all devices that do for it; empty: of several drivers, or of none
+	reads   reading
+	offers  map[string][]quantity.Extended // by what the bundles read of an inventory
 }
 
 // set is bundles that compete for devices.
@@ -52,10 +73,12 @@ const StepsMax = 200_000
 // New returns the amounts for bundles, of which those with one name count once, where devices are those of the
 // inventories.
 func New(bundles []*Bundle, inventories []*Inventory) *Dimensions {
-	d := &Dimensions{bundles: slices.Clone(bundles), offers: map[*Inventory][]quantity.Extended{}}
+	d := &Dimensions{bundles: slices.Clone(bundles), offers: map[string][]quantity.Extended{}}
 	slices.SortFunc(d.bundles, func(a, b *Bundle) int { return cmp.Compare(a.Name, b.Name) })
 	d.bundles = slices.CompactFunc(d.bundles, func(a, b *Bundle) bool { return a.Name == b.Name })
+	d.reads = read(d.bundles)
 	d.findWithin(inventories)
+	d.findDrivers(inventories)
 	for _, members := range d.competing(inventories) {
 		s := set{members: members}
 		var names []string
@@ -188,15 +211,60 @@ func (d *Dimensions) Needs(of []Counted) []quantity.Extended {
 
 func byName(b *Bundle, name string) int { return cmp.Compare(b.Name, name) }
 
-// Offers is what an inventory has of the amounts, sorted by name; it must not be written. Equal questions have one
-// value as their answer.
+// Offers is what an inventory has of the amounts, sorted by name; it must not be written.
 func (d *Dimensions) Offers(inv *Inventory) []quantity.Extended {
-	out, known := d.offers[inv]
+	kinds := make([]string, len(inv.Devices))
+	for i := range inv.Devices {
+		kinds[i] = d.reads.of(&inv.Devices[i])
+	}
+	slices.Sort(kinds)
+	key := fmt.Sprint(inv.Partial, inv.Counters, kinds)
+	out, known := d.offers[key]
 	if !known {
 		out = d.measure(inv)
-		d.offers[inv] = out
+		d.offers[key] = out
 	}
 	return out
+}
+
+// Key is equal for amounts that mean the same.
+func (d *Dimensions) Key() string {
+	var b strings.Builder
+	for i := range d.bundles {
+		fmt.Fprint(&b, d.bundles[i].Name, d.bundles[i].Claim, d.within[i], d.drivers[i])
+	}
+	fmt.Fprint(&b, d.sets)
+	return b.String()
+}
+
+// Drivers names the drivers of the devices for these bundles, sorted, where a bundle has to be of one driver.
+func (d *Dimensions) Drivers(of []Counted) (out []string) {
+	for _, c := range of {
+		if at, known := slices.BinarySearchFunc(d.bundles, c.Name, byName); known && d.drivers[at] != "" {
+			out = append(out, d.drivers[at])
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (d *Dimensions) findDrivers(inventories []*Inventory) {
+	d.drivers = make([]string, len(d.bundles))
+	for b := range d.bundles {
+		names := map[string]bool{}
+		for _, inv := range inventories {
+			for i := range inv.Devices {
+				if d.bundles[b].mayUse(&inv.Devices[i]) {
+					names[inv.Devices[i].Driver] = true
+				}
+			}
+		}
+		for name := range names {
+			if len(names) == 1 {
+				d.drivers[b] = name
+			}
+		}
+	}
 }
 
 func (d *Dimensions) measure(inv *Inventory) (out []quantity.Extended) {

@@ -55,45 +55,53 @@ type tally struct{ values []string }
 
 // sortKinds finds the devices that are equal for all bundles.
 func (s *search) sortKinds() {
-	var attributes []string
-	selectors := map[int]bool{}
-	for _, b := range s.bundles {
-		for _, c := range b.Constraints {
-			attributes = append(attributes, c.Attribute)
-		}
-		for i := range b.Requests {
-			for _, a := range b.Requests[i].Alternatives {
-				selectors[a.Selector] = true
-			}
-		}
-	}
-	slices.Sort(attributes)
-	attributes = slices.Compact(attributes)
-	read := make([]int, 0, len(selectors))
-	for n := range selectors {
-		read = append(read, n)
-	}
-	slices.Sort(read)
-	known := map[string]int32{}
+	what, known := read(s.bundles), map[string]int32{}
 	for i := range s.inv.Devices {
-		d := &s.inv.Devices[i]
-		var b strings.Builder
-		for _, n := range read {
-			fmt.Fprint(&b, d.meets(n), " ")
-		}
-		for _, name := range attributes {
-			value, has := d.Attribute(name)
-			fmt.Fprintf(&b, "%v%q", has, value)
-		}
-		fmt.Fprint(&b, d.Taints, d.Consumes, d.Shared, d.Capacity)
-		kind, ok := known[b.String()]
+		text := what.of(&s.inv.Devices[i])
+		kind, ok := known[text]
 		if !ok {
 			kind = int32(len(known))
-			known[b.String()] = kind
+			known[text] = kind
 		}
 		s.kinds = append(s.kinds, kind)
 	}
 	s.kindsN = len(known)
+}
+
+// reading is what bundles read of devices.
+type reading struct {
+	selectors  []int
+	attributes []string
+}
+
+func read(bundles []*Bundle) (out reading) {
+	for _, b := range bundles {
+		for _, c := range b.Constraints {
+			out.attributes = append(out.attributes, c.Attribute)
+		}
+		for i := range b.Requests {
+			for _, a := range b.Requests[i].Alternatives {
+				out.selectors = append(out.selectors, a.Selector)
+			}
+		}
+	}
+	slices.Sort(out.selectors)
+	slices.Sort(out.attributes)
+	return reading{slices.Compact(out.selectors), slices.Compact(out.attributes)}
+}
+
+// of is equal for devices that are equal for the bundles.
+func (r reading) of(d *Device) string {
+	var b strings.Builder
+	for _, n := range r.selectors {
+		fmt.Fprint(&b, d.meets(n), " ")
+	}
+	for _, name := range r.attributes {
+		value, has := d.Attribute(name)
+		fmt.Fprintf(&b, "%v%q", has, value)
+	}
+	fmt.Fprint(&b, d.Taints, d.Consumes, d.Shared, d.Capacity)
+	return b.String()
 }
 
 func (d *Device) meets(selector int) bool { return selector < 64*len(d.Meets) && d.Meets.Has(selector) }

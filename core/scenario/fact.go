@@ -64,7 +64,11 @@ func several[T, V any](word string, where place, at func(*T) *[]V, kind func() c
 		print: func(_ *printer, of *T) string {
 			return strings.Join(mapped(*at(of), func(x V) string { return prefix + c.print(x) }), " ")
 		},
-		redact: func(r *redactor, in *T) { *at(in) = mapped(*at(in), func(x V) V { return c.hide(r, x) }) }}
+		redact: func(r *redactor, in *T) {
+			if len(*at(in)) > 0 {
+				*at(in) = mapped(*at(in), func(x V) V { return c.hide(r, x) })
+			}
+		}}
 }
 
 // silent is a fact that another one prints.

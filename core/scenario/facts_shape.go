@@ -42,7 +42,15 @@ var shapes = &named[shape]{prefix: "s",
 			&list[shape, neighbours]{at: func(s *shape) *[]neighbours { return &s.Neighbours }, line: neighboursLine, show: withoutOwn, put: addNeighbours},
 			&list[shape, cluster.Port]{at: func(s *shape) *[]cluster.Port { return &s.Ports }, line: portLine, put: addPort},
 			&list[shape, cluster.Volume]{at: func(s *shape) *[]cluster.Volume { return &s.Volumes }, line: volumeLine, put: addVolume},
+			&one[shape, []string]{at: func(s *shape) *[]string { return &s.Drivers },
+				when: func(s *shape) bool { return len(s.Drivers) > 0 }, line: driversLine},
 		}}}
+
+var driversLine = line[[]string]{noun: "drivers",
+	means: "Drivers of dynamic resource allocation that have to publish devices of a node before its pods can run.",
+	facts: []fact[[]string]{
+		several("driver", each, func(l *[]string) *[]string { return l }, word, "its name"),
+	}}
 
 var tolerationLine = line[constraint.Toleration]{noun: "tolerate", means: "A toleration.", facts: []fact[constraint.Toleration]{
 	argument("key=value:effect", func(t *constraint.Toleration) *constraint.Toleration { return t }, toleration, "`*` stands for any key or effect; any value if it is left out"),

@@ -25,7 +25,8 @@ func full() *cluster.Snapshot {
 			Pods: n, Extended: []quantity.Extended{{Name: "nvidia.com/gpu", Amount: n}}}
 	}
 	zones := constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a", "In"), MinValues: 2})
-	shape := &cluster.Shape{Namespace: "odd name", Requests: amounts(2), Priority: -7, Virtual: true, Unable: `says "no"`,
+	shape := &cluster.Shape{Namespace: "odd name", Requests: amounts(2), Priority: -7, Virtual: true,
+		Drivers: []string{"gpu.nvidia.com"}, Unable: `says "no"`,
 		Tolerations: []constraint.Toleration{{Key: "k", Value: "v", Exists: true, Effect: constraint.NoExecute}},
 		NodeTerms:   []constraint.Requirements{zones}}
 	fillRules(shape, zones)

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -129,6 +130,13 @@ func (a *applier) rule(o Object) error {
 		return a.volumeClaim(o, x)
 	case *overlays.NodeOverlay:
 		return a.overlay(o, x)
+	case *resourcev1.DeviceClass, *resourcev1.ResourceClaimTemplate, *resourcev1.ResourceClaim:
+		if !a.Devices.Planned() {
+			a.Notes = append(a.Notes, o.String()+" changes nothing: the controller leaves pods with ResourceClaims "+
+				"alone (settings.ignoreDRARequests)")
+			return nil
+		}
+		a.Seen(x)
 	case *policyv1.PodDisruptionBudget:
 		a.budgets = append(a.budgets, budget{x, o})
 		return checkPDB(x)

@@ -13,6 +13,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,7 +41,8 @@ func understood() string {
 	return "a plan depends on Pod, Deployment, ReplicaSet, StatefulSet, Job, DaemonSet, NodePool, NodeOverlay, " +
 		"EC2NodeClass, Provisioner, AWSNodeTemplate, Namespace, Service, PersistentVolumeClaim, PersistentVolume, " +
 		"StorageClass, PriorityClass, LimitRange, RuntimeClass, PodDisruptionBudget, DisruptionPolicy, " +
-		"CapacityBuffer, PodTemplate and ConfigMap " + api.ConfigMapFreeze
+		"CapacityBuffer, PodTemplate, DeviceClass, ResourceClaimTemplate, ResourceClaim and " +
+		"ConfigMap " + api.ConfigMapFreeze
 }
 
 // scopeOf is where objects of a kind live. A kind that nothing here reads is an
@@ -49,10 +51,12 @@ func scopeOf(o client.Object) (scope, error) {
 	switch o.(type) {
 	case *corev1.Pod, *appsv1.Deployment, *appsv1.ReplicaSet, *appsv1.StatefulSet, *batchv1.Job, *appsv1.DaemonSet,
 		*corev1.Service, *corev1.PersistentVolumeClaim, *corev1.LimitRange, *policyv1.PodDisruptionBudget,
-		*corev1.PodTemplate, *v1beta1.CapacityBuffer, *bufferv1alpha1.CapacityBuffer:
+		*corev1.PodTemplate, *v1beta1.CapacityBuffer, *bufferv1alpha1.CapacityBuffer,
+		*resourcev1.ResourceClaimTemplate, *resourcev1.ResourceClaim:
 		return namespaced, nil
 	case *karpv1.NodePool, *awsv1.EC2NodeClass, *v1alpha5.Provisioner, *awsv1alpha1.AWSNodeTemplate, *corev1.Namespace, *corev1.PersistentVolume, *storagev1.StorageClass,
-		*schedulingv1.PriorityClass, *nodev1.RuntimeClass, *v1alpha1.DisruptionPolicy, *overlays.NodeOverlay:
+		*schedulingv1.PriorityClass, *nodev1.RuntimeClass, *v1alpha1.DisruptionPolicy, *overlays.NodeOverlay,
+		*resourcev1.DeviceClass:
 		return wide, nil
 	}
 	if scope, aside := aside(o); aside {

@@ -24,7 +24,7 @@ import (
 var start = time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 
 // Every file in testdata is one story: a sentence saying what must happen, the
-// world before, as a saved snapshot or as the objects of a live cluster, the
+// world before, as a saved snapshot or as the objects of a live cluster, the setting to plan for devices, the
 // manifests, and what they come to: changes, notes and the world with them, or
 // an error.
 func TestStories(t *testing.T) {
@@ -44,6 +44,8 @@ func report(t *testing.T, files []txtar.File) string {
 			w = saved(t, string(f.Data))
 		case "cluster":
 			w = live(t, string(f.Data))
+		case "devices": // pods with ResourceClaims are planned for
+			w.Configure(func(s *snapshot.Settings) { s.PlanDevices = true })
 		case "delete": // the manifests are deleted
 		default:
 			sources = append(sources, Source{Name: f.Name, Data: f.Data})

@@ -43,6 +43,8 @@ func (k *ClusterState) build(byClass map[karpv1.NodeClassReference]pools.Offered
 	if missing = t.pools.Beside(byClass); len(missing) > 0 {
 		return nil, missing
 	}
+	t.devices.ArePartial(k.Devices.arePartial())
+	t.devices.Resolve(t.pools.Catalogues(byClass))
 	t.shapes.Refresh()
 	t.lookAtPDBs()
 	t.pools.OverlaysArePartial(k.Overlays.arePartial())
@@ -61,6 +63,7 @@ func (k *ClusterState) build(byClass map[karpv1.NodeClassReference]pools.Offered
 	b.closed(k.settings.HoldDrains)
 	b.out.Pools = t.pools.List(b.out, byClass, t.claims.Boots())
 	t.pools.ShowOverlays(b.out)
+	t.devices.Show(b.out)
 	t.policies.Show(b.out, b.closedOf)
 	b.out.Daemons = t.daemons.List()
 	t.buffers.Show(b.out)

@@ -39,6 +39,7 @@ type Kinds func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 type ClusterState struct {
 	Buffers  Buffers  // what it knows of CapacityBuffers
 	Overlays Overlays // what it knows of NodeOverlays
+	Devices  Devices  // what it knows of devices of dynamic resource allocation
 
 	kinds    Kinds
 	now      func() time.Time
@@ -64,6 +65,8 @@ type Settings struct {
 	Self          types.NamespacedName              // the pod that this process runs in; empty: none, and no node is kept for its sake
 	AwaitPolicies bool                              // DisruptionPolicies are going to be listed: until then no node is disrupted
 	NoOverlays    bool                              // NodeOverlays have no effect
+	PlanDevices   bool                              // pods with ResourceClaims are planned for
+	AwaitDevices  bool                              // devices are going to be followed: until then none are
 	AwaitBuffers  bool                              // CapacityBuffers are going to be read: until then no node goes
 	HoldDrains    func() bool                       // says whether drains of nodes whose claims were lost are held; nil: they are not
 }
@@ -71,7 +74,7 @@ type Settings struct {
 // New returns a cluster state that has seen nothing.
 func New(kinds Kinds, now func() time.Time) *ClusterState {
 	k := &ClusterState{kinds: kinds, now: now, changed: make(chan struct{}, 1), tables: newTables(), rows: map[reflect.Type]row{}}
-	k.Buffers, k.Overlays.of = Buffers{k}, k
+	k.Buffers, k.Overlays.of, k.Devices.of = Buffers{k}, k, k
 	for _, r := range k.objects() {
 		k.rows[reflect.TypeOf(r.object)] = r
 	}
@@ -84,6 +87,7 @@ func (k *ClusterState) Configure(set func(*Settings)) {
 	set(&k.settings)
 	s, t := &k.settings, k.tables
 	t.pools.Defaults, t.claims.ClusterAutoscaler, t.workloads.Defaults, t.pods.Self, t.policies.Awaited = s.Pools, s.Pools.ClusterAutoscaler, s.Spreads, s.Self, s.AwaitPolicies
+	t.devices.Ignored = !s.PlanDevices
 	t.freeze.In, t.freeze.Doubt, t.buffers.Awaited = s.FreezeIn, s.Doubt, s.AwaitBuffers
 }
 

@@ -37,6 +37,9 @@ func (k *ClusterState) Read(ctx context.Context, from client.Reader) (*cluster.S
 		if r.isOf(&corev1.ConfigMap{}) || r.isOf(&v1alpha1.NodeOverlay{}) && k.settings.NoOverlays {
 			continue // one ConfigMap is read below
 		}
+		if !k.settings.PlanDevices && slices.ContainsFunc(KindsOfDevices(), r.isOf) {
+			continue
+		}
 		if r.isOf(&karpv1.NodeClaim{}) { // pools before what they made
 			if err := k.readPools(ctx, from); err != nil {
 				return nil, err

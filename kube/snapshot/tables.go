@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +22,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/change"
 	"github.com/daemok/daemok/kube/snapshot/claims"
 	"github.com/daemok/daemok/kube/snapshot/daemons"
+	"github.com/daemok/daemok/kube/snapshot/devices"
 	"github.com/daemok/daemok/kube/snapshot/namespaces"
 	"github.com/daemok/daemok/kube/snapshot/nodes"
 	"github.com/daemok/daemok/kube/snapshot/owner"
@@ -39,6 +41,7 @@ type tables struct {
 	admission  *admission.Table
 	workloads  *workloads.Table
 	storage    *storage.Table
+	devices    *devices.Table
 	pdbs       *pdbs.Table
 	shapes     *shapes.Table
 	pods       *pods.Table
@@ -60,11 +63,12 @@ func newTables() *tables {
 	t.claims = claims.New(t.nodes, t.pools)
 	t.policies = policies.New(t.pools, t.claims)
 	t.storage = storage.New(t.shapes, t.nodes)
+	t.devices = devices.New(t.shapes, t.nodes)
 	t.pods = pods.New(pods.Parts{Shapes: t.shapes, Workloads: t.workloads, Nodes: t.nodes, Claims: t.claims, PDBs: t.pdbs})
 	t.daemons = daemons.New(t.shapes, t.admission)
 	t.buffers = buffers.New(t.shapes, t.admission, t.namespaces)
 	t.shapes.Namespaces, t.shapes.Volumes, t.shapes.Workloads = t.namespaces, t.storage, t.workloads
-	t.shapes.Pods, t.shapes.PDBs, t.shapes.Nodes = t.pods, t.pdbs, t.pods
+	t.shapes.Devices, t.shapes.Pods, t.shapes.PDBs, t.shapes.Nodes = t.devices, t.pods, t.pdbs, t.pods
 	return t
 }
 
@@ -106,6 +110,11 @@ func (k *ClusterState) objects() []row {
 		rowOf[vpav1.VerticalPodAutoscalerList](k, t.recommended(t.workloads.RecommendationSeen),
 			t.recommended(t.workloads.RecommendationGone)).maybe(),
 		rowOf[v1alpha1.NodeOverlayList](k, ifChanged(t.pools.OverlaySeen), ifChanged(t.pools.OverlayGone)).maybe(),
+		rowOf[resourcev1.DeviceClassList](k, ifChanged(t.devices.ClassSeen), always(t.devices.ClassGone)).maybe(),
+		rowOf[resourcev1.ResourceSliceList](k, ifChanged(t.devices.SliceSeen), always(t.devices.SliceGone)).maybe(),
+		rowOf[resourcev1.ResourceClaimTemplateList](k, ifChanged(t.devices.TemplateSeen),
+			always(t.devices.TemplateGone)).maybe(),
+		rowOf[resourcev1.ResourceClaimList](k, ifChanged(t.devices.ClaimSeen), always(t.devices.ClaimGone)).maybe(),
 		rowOf[corev1.ConfigMapList](k, ifChanged(t.freeze.Seen), ifChanged(t.freeze.Gone)),
 	}
 }

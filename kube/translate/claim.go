@@ -6,11 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -32,6 +34,9 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 	recordMaking(annotations, pool)
 	annotations[api.AnnotationDecision] = string(decision)
 	annotations[api.AnnotationForPods] = forPods(l.Pods)
+	if drivers := driversOf(l); len(drivers) > 0 {
+		annotations[api.AnnotationRequestedDRADrivers] = strings.Join(drivers, ",")
+	}
 	if err := SetJoins(annotations, l.Joins); err != nil {
 		return nil, fmt.Errorf("describe whom %s waits for: %w", l.Name, err)
 	}
@@ -51,12 +56,31 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 			Taints:                 template.Taints,
 			StartupTaints:          template.StartupTaints,
 			Requirements:           claimRequirements(pool, l),
-			Resources:              karpv1.ResourceRequirements{Requests: ResourceList(l.Requests)},
+			Resources:              karpv1.ResourceRequirements{Requests: ResourceList(device.Without(l.Requests))},
 			NodeClassRef:           template.NodeClassRef,
 			ExpireAfter:            template.ExpireAfter,
 			TerminationGracePeriod: template.TerminationGracePeriod,
 		},
 	}, nil
+}
+
+// driversOf names the drivers of dynamic resource allocation whose devices pods of a launch request, sorted.
+func driversOf(l plan.Launch) (out []string) {
+	for i := range l.Pods {
+		out = append(out, l.Pods[i].Shape.Drivers...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// RequestedDrivers names the drivers that have to publish devices of the claim's node before it is initialized.
+func RequestedDrivers(c *karpv1.NodeClaim) (out []string) {
+	for _, driver := range strings.Split(c.Annotations[api.AnnotationRequestedDRADrivers], ",") {
+		if driver = strings.TrimSpace(driver); driver != "" {
+			out = append(out, driver)
+		}
+	}
+	return out
 }
 
 // KnownLabels are the labels of the claim's node, as far as they are certain. Those that

@@ -108,7 +108,7 @@ func TestValuesThatDoNotExist(t *testing.T) {
 		"a gate":                            {"settings: {clusterName: c, featureGates: {nodeRepairs: true}}", []string{"did you mean settings.featureGates.nodeRepair?"}},
 		"no cluster":                        {"replicas: 2", []string{"settings.clusterName is not set"}},
 		"two letters changed places":        {"settings: {clutserName: c}", []string{"did you mean settings.clusterName?"}},
-		"what the controller refuses":       {"settings: {clusterName: c, ignoreDRARequests: false, disableControllerWarmup: true}", []string{"settings.ignoreDRARequests is false", "settings.disableControllerWarmup is true"}},
+		"what the controller refuses":       {"settings: {clusterName: c, disableControllerWarmup: true}", []string{"settings.disableControllerWarmup is true"}},
 		"Karpenter's image as 0.16 has it":  {"controller: {image: \"public.ecr.aws/karpenter/controller:v0.16.3@sha256:68db\"}\n" + least, []string{`controller.image is the text "public.ecr.aws/karpenter/controller:v0.16.3@sha256:68db"`, "remove it from your values, or set controller.image.repository"}},
 		"a section that is empty":           {"controller: {metrics: }\nserviceMonitor:\n" + least, []string{"at '': missing property 'serviceMonitor'", "at '/controller': missing property 'metrics'"}},
 		"a value that is empty":             {"serviceAccount: {create: }\nreplicas:\n" + least, []string{"at '/serviceAccount': missing property 'create'", "missing property 'replicas'"}},

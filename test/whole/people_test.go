@@ -88,6 +88,13 @@ func (w *people) live(ctx context.Context) {
 			continue // none can do anything
 		}
 		w.instancesJoin(ctx, instances)
+		w.mu.Lock()
+		driver := w.driver
+		w.mu.Unlock()
+		if driver != nil {
+			driver.publish(ctx)
+			driver.makeClaims(ctx)
+		}
 		w.deploymentsAct(ctx)
 		w.hastyHand(ctx)
 		w.heartbeats(ctx, running(instances))
@@ -333,6 +340,7 @@ func (w *people) kubelets(ctx context.Context) {
 // others that there is none; and of those that it cannot bind, that it failed.
 func (w *people) schedule(ctx context.Context) {
 	w.mu.Lock()
+	driver := w.driver
 	works, contrary, unbound, losesBind, lateBy := w.schedules, w.contrary, w.unbound, w.losesBind, w.lateBy
 	w.mu.Unlock()
 	if !works {
@@ -355,7 +363,9 @@ func (w *people) schedule(ctx context.Context) {
 		}
 		before, wants := p.DeepCopy(), podspec.PodRequests(p)
 		at := slices.IndexFunc(nodes, func(n corev1.Node) bool {
-			return admits(&n, p) && asksForLess(p, n.Status.Allocatable) && used[n.Name].Add(wants).FitsIn(translate.Resources(n.Status.Allocatable))
+			return admits(&n, p) && asksForLess(p, n.Status.Allocatable) &&
+				used[n.Name].Add(wants).FitsIn(translate.Resources(n.Status.Allocatable)) &&
+				(len(p.Spec.ResourceClaims) == 0 || driver != nil && driver.allocate(ctx, p, n.Name))
 		})
 		if at < 0 {
 			unscheduled(p, corev1.PodReasonUnschedulable, "no node is available: Insufficient resources.")

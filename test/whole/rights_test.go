@@ -36,7 +36,10 @@ var resources = map[string]string{
 	"VerticalPodAutoscaler": "autoscaling.k8s.io/verticalpodautoscalers",
 	"CapacityBuffer":        "autoscaling.x-k8s.io/capacitybuffers", "PodTemplate": "podtemplates", "PriorityClass": "scheduling.k8s.io/priorityclasses",
 	"DisruptionPolicy": "daemok.sh/disruptionpolicies", "EC2NodeClass": "karpenter.k8s.aws/ec2nodeclasses",
-	"Provisioner": "karpenter.sh/provisioners", "AWSNodeTemplate": "karpenter.k8s.aws/awsnodetemplates",
+	"DeviceClass": "resource.k8s.io/deviceclasses", "ResourceSlice": "resource.k8s.io/resourceslices",
+	"ResourceClaim":         "resource.k8s.io/resourceclaims",
+	"ResourceClaimTemplate": "resource.k8s.io/resourceclaimtemplates",
+	"Provisioner":           "karpenter.sh/provisioners", "AWSNodeTemplate": "karpenter.k8s.aws/awsnodetemplates",
 }
 
 // elsewhere are the rights that the loops over this server in memory do not
@@ -132,7 +135,7 @@ func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 		})
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Template.Spec.TerminationGracePeriod = "10m" })
 		w.start(setup{
-			fault: u.called, watched: u.watched, build: build{name: "v1"},
+			fault: u.called, watched: u.watched, build: build{name: "v1"}, devices: true,
 			spreads: []corev1.TopologySpreadConstraint{{TopologyKey: api.LabelZone, MaxSkew: 1, WhenUnsatisfiable: corev1.ScheduleAnyway}},
 		})
 		w.nodeTemplate(v1alpha5.DefaultTemplate)

@@ -73,6 +73,7 @@ type world struct {
 	contrary    bool                     // it takes the last pod and the last node first
 	unbound     bool                     // its calls that bind pods run out of time
 	losesBind   func(*corev1.Pod) bool   // pods whose binds fail, and whose room goes to others; nil: none
+	driver      *driver                  // of devices; nil: none
 	bindsAgain  bool                     // calls that bind pods were told to work, or to fail, since the scheduler's last look
 	hasty       bool                     // somebody deletes the next NodeClaim as soon as it has its instance
 	actsEvery   time.Duration            // how often deployments are looked at; at every look round where unset

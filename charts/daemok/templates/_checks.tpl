@@ -122,9 +122,6 @@ settings.clusterName is not set: set it to the name of the EKS cluster
 {{- if and .Values.admissionPolicy.enabled (semverCompare "<1.30-0" .Capabilities.KubeVersion.Version) }}
 {{ printf "admissionPolicy.enabled is true, and Kubernetes %s has no ValidatingAdmissionPolicy v1: remove it, or upgrade the cluster to 1.30" .Capabilities.KubeVersion.Version }}
 {{- end -}}
-{{- if eq (include "daemok.text" (dict "root" . "path" "settings.ignoreDRARequests")) "false" }}
-settings.ignoreDRARequests is false, and the controller does not plan for devices of resource claims: remove it
-{{- end -}}
 {{- if eq (include "daemok.text" (dict "root" . "path" "settings.disableControllerWarmup")) "true" }}
 settings.disableControllerWarmup is true, and a replica that stands by always has its caches filled: remove it
 {{- end -}}

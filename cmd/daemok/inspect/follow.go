@@ -119,6 +119,10 @@ func (f *live) follow(ctx context.Context) error {
 	if overlays {
 		listed.objects = append(listed.objects, &v1alpha1.NodeOverlay{})
 	}
+	devices := f.looker.state.Devices.Planned()
+	if devices {
+		listed.objects = append(listed.objects, snapshot.KindsOfDevices()...)
+	}
 	if err := may.ask(ctx, listed.objects); err != nil {
 		return err
 	}
@@ -127,6 +131,11 @@ func (f *live) follow(ctx context.Context) error {
 	}
 	if overlays {
 		if err := f.followOverlays(ctx, may); err != nil {
+			return err
+		}
+	}
+	if devices {
+		if err := f.followDevices(ctx, may); err != nil {
 			return err
 		}
 	}
@@ -154,6 +163,21 @@ func (f *live) followOverlays(ctx context.Context, may allowed) error {
 	case apierrors.IsForbidden(err):
 		f.looker.troubles.add("You may not list nodeoverlays.karpenter.sh, so prices are shown without them: " +
 			"grant the verbs list and watch on them.")
+	default:
+		return err
+	}
+	return nil
+}
+
+// followDevices has the state follow devices and ResourceClaims. Of a cluster that does not serve them nothing is to be
+// said.
+func (f *live) followDevices(ctx context.Context, may allowed) error {
+	err := f.looker.state.Devices.Follow(ctx, f.looker.store.Client, may)
+	switch {
+	case errors.Is(err, snapshot.ErrNotServed):
+	case apierrors.IsForbidden(err):
+		f.looker.troubles.add("You may not list all of resource.k8s.io, so devices are not shown: grant the verbs list " +
+			"and watch on its deviceclasses, resourceslices, resourceclaims and resourceclaimtemplates.")
 	default:
 		return err
 	}

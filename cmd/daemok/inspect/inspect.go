@@ -225,7 +225,14 @@ func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(s
 			return fmt.Errorf("CLUSTER_AUTOSCALER_ANNOTATIONS is %q: want true or false", text)
 		}
 	}
+	ignoreDRA := true
+	if text := setting("IGNORE_DRA_REQUESTS"); text != "" {
+		if ignoreDRA, err = strconv.ParseBool(text); err != nil {
+			return fmt.Errorf("IGNORE_DRA_REQUESTS is %q: want true or false", text)
+		}
+	}
 	clusterState.Configure(func(s *snapshot.Settings) {
+		s.PlanDevices = !ignoreDRA
 		s.Pools.ClusterAutoscaler = mark.ClusterAutoscaler(autoscaler)
 		s.NoOverlays = !switches.On(gates.Overlay)
 		s.Spreads, s.FreezeIn, s.Pools.InstanceCost, s.Pools.Room = spreads, namespace, cost, room

@@ -127,6 +127,23 @@ func (t *Table) Beside(asked map[karpv1.NodeClassReference]Offered) []karpv1.Nod
 	return out
 }
 
+// Catalogues lists what classes offer, without NodeOverlays, those of a saved snapshot included, in a fixed order.
+func (t *Table) Catalogues(asked map[karpv1.NodeClassReference]Offered) (out []*cluster.Catalogue) {
+	add := func(c *cluster.Catalogue) {
+		if c != nil && !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	for _, o := range asked {
+		add(o.Catalogue)
+	}
+	for i := range t.recalled {
+		add(t.recalled[i].Catalogue.Listed())
+	}
+	slices.SortFunc(out, func(a, b *cluster.Catalogue) int { return cmp.Compare(a.Revision, b.Revision) })
+	return out
+}
+
 // Offering takes in what classes offer, and keeps it for the time when they are not ready, as long as
 // a pool or claim names them. It reports whether any offers something else than before, by NodeOverlays too.
 func (t *Table) Offering(byClass map[karpv1.NodeClassReference]Offered) (changed bool) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/snapshot/owner"
 	"github.com/daemok/daemok/kube/translate/podspec"
@@ -26,6 +27,7 @@ type Entry struct {
 	own          *podspec.Rules    // without the default spreads; nil where none can be added
 	recalled     constraint.Labels // of a pod recalled: all that is known
 	uses         []podspec.VolumeUse
+	devices      []podspec.DeviceUse
 	shape        *cluster.Shape // nil until it is first found
 	recalledPDBs string         // of a pod recalled: those that it was under
 	pdbs         string         // the PodDisruptionBudgets it is under, unless those of its namespace are stale
@@ -40,12 +42,14 @@ func (e *Entry) PDBs() string { return e.pdbs }
 // Requests is what the pod itself asks for now.
 func (e *Entry) Requests() quantity.Resources { return e.rules.shape.Requests }
 
-// Holds is what the pod itself asks for where that is not what its shape says; otherwise nil.
+// Holds is what the pod itself asks for where that is not what its shape says; otherwise nil. Of devices it has what
+// its shape says.
 func (e *Entry) Holds() *quantity.Resources {
-	if now := &e.rules.shape.Requests; !now.Equal(e.shape.Requests) {
-		return now
+	now := device.With(e.rules.shape.Requests, device.Only(e.shape.Requests))
+	if now.Equal(e.shape.Requests) {
+		return nil
 	}
-	return nil
+	return &now
 }
 
 // entries are all that have a shape, and which of them must be looked at
@@ -56,12 +60,14 @@ type entries struct {
 	staleIn    map[string]struct{} // namespaces all of whose entries are stale
 	allAreOld  bool
 	claimUsers map[types.NamespacedName]map[*Entry]struct{}
+
+	deviceUsers map[*Entry]struct{} // those with ResourceClaims
 }
 
 func newEntries() entries {
 	return entries{
 		in: map[string]map[*Entry]struct{}{}, stale: map[*Entry]struct{}{}, staleIn: map[string]struct{}{},
-		claimUsers: map[types.NamespacedName]map[*Entry]struct{}{},
+		claimUsers: map[types.NamespacedName]map[*Entry]struct{}{}, deviceUsers: map[*Entry]struct{}{},
 	}
 }
 
@@ -72,6 +78,9 @@ func (es *entries) add(e *Entry) {
 	}
 	es.in[e.Namespace][e] = struct{}{}
 	es.stale[e] = struct{}{}
+	if len(e.devices) > 0 {
+		es.deviceUsers[e] = struct{}{}
+	}
 	for _, use := range e.uses {
 		if use.Claim.Name == "" {
 			continue
@@ -88,6 +97,7 @@ func (es *entries) add(e *Entry) {
 
 func (es *entries) remove(e *Entry) {
 	delete(es.stale, e)
+	delete(es.deviceUsers, e)
 	delete(es.in[e.Namespace], e)
 	if len(es.in[e.Namespace]) == 0 {
 		delete(es.in, e.Namespace)

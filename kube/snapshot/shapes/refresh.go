@@ -112,7 +112,8 @@ func (f *finder) find(e *Entry) *cluster.Shape {
 	if !requests.Equal(e.rules.shape.Requests) {
 		same.owner = e.Owner
 	}
-	if len(e.uses) == 0 {
+	alone := len(e.uses) == 0 && len(e.devices) == 0
+	if alone {
 		same.labels = inOne(labels)
 		if shape := f.known[same]; shape != nil {
 			return f.t.shapes.again(shape)
@@ -121,8 +122,11 @@ func (f *finder) find(e *Entry) *cluster.Shape {
 	shape := e.rules.shape
 	shape.Labels, shape.Requests = labels, requests
 	f.t.Volumes.AddVolumes(&shape, e.uses)
+	if len(e.devices) > 0 {
+		f.t.Devices.AddDevices(&shape, e.devices, e.Node != "")
+	}
 	found := f.t.shapes.intern(shape)
-	if len(e.uses) == 0 {
+	if alone {
 		f.known[same] = found
 	}
 	return found

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/snapshot/owner"
 	"github.com/daemok/daemok/kube/translate/podspec"
@@ -30,6 +31,11 @@ type namespaces interface {
 type volumes interface {
 	AddVolumes(*cluster.Shape, []podspec.VolumeUse)
 	WaiterChanged(claim types.NamespacedName) // a pod without a node has come, gone, or found its node
+}
+
+// devices that pods request, of nodes.
+type devices interface {
+	AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, placed bool)
 }
 
 // workloads give spread constraints to pods without any.
@@ -56,6 +62,7 @@ type nodes interface{ Changed(name string) }
 type Table struct {
 	Namespaces namespaces
 	Volumes    volumes
+	Devices    devices
 	Workloads  workloads
 	Pods       pods
 	PDBs       pdbs
@@ -77,7 +84,8 @@ func New() *Table {
 // is new.
 func (t *Table) Describe(e *Entry, pod *corev1.Pod) *Entry {
 	rules := podspec.RulesOf(pod)
-	next := Entry{Namespace: pod.Namespace, Node: pod.Spec.NodeName, Labels: pod.Labels, uses: podspec.VolumeUses(pod), Owner: owner.Of(pod)}
+	next := Entry{Namespace: pod.Namespace, Node: pod.Spec.NodeName, Labels: pod.Labels, uses: podspec.VolumeUses(pod),
+		devices: podspec.DeviceUses(pod), Owner: owner.Of(pod)}
 	if t.Workloads.SpreadByDefault() && !rules.SpreadsItself() {
 		own := rules
 		next.own = &own
@@ -100,13 +108,14 @@ func (t *Table) DescribeDaemon(e *Entry, pod *corev1.Pod) (*Entry, bool) {
 func (t *Table) become(e *Entry, next Entry, rules podspec.Rules) (*Entry, bool) {
 	next.rules = t.rules.intern(rules, next.Namespace, &t.entries, t.Namespaces.Chosen)
 	if e != nil && e.rules == next.rules && e.Owner == next.Owner && maps.Equal(e.Labels, next.Labels) &&
-		slices.EqualFunc(e.uses, next.uses, podspec.VolumeUse.Equal) {
+		slices.EqualFunc(e.uses, next.uses, podspec.VolumeUse.Equal) && slices.Equal(e.devices, next.devices) &&
+		(len(e.devices) == 0 || (e.Node == "") == (next.Node == "")) {
 		t.rules.release(next.rules, &t.entries)
 		if e.Node != next.Node {
 			t.waiterChanged(e)
 		}
 		e.Node, e.own, e.Labels, e.uses = next.Node, next.own, next.Labels, next.uses // so that the object seen before can go
-		if e.shape != nil && !t.comesBack(e).Equal(e.shape.Requests) {
+		if e.shape != nil && !t.comesBack(e).Equal(device.Without(e.shape.Requests)) {
 			t.entries.stale[e] = struct{}{}
 		}
 		return e, false
@@ -199,6 +208,26 @@ func (t *Table) NodesOf(claim types.NamespacedName) iter.Seq[string] {
 
 // ClaimChanged has the pods that use a claim looked at again, and reports whether there are any.
 func (t *Table) ClaimChanged(claim types.NamespacedName) bool { return t.entries.claimChanged(claim) }
+
+// DeviceUses goes through the ResourceClaims of pods, in no order.
+func (t *Table) DeviceUses() iter.Seq[podspec.DeviceUse] {
+	return func(yield func(podspec.DeviceUse) bool) {
+		for e := range t.entries.deviceUsers {
+			for _, use := range e.devices {
+				if !yield(use) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// DevicesChanged has the pods with ResourceClaims looked at again.
+func (t *Table) DevicesChanged() {
+	for e := range t.entries.deviceUsers {
+		t.entries.stale[e] = struct{}{}
+	}
+}
 
 // Count is how many shapes there are.
 func (t *Table) Count() int { return len(t.shapes.byKey) }

@@ -24,17 +24,20 @@ type fields struct {
 var everyField = map[reflect.Type]fields{
 	reflect.TypeFor[corev1.PodSpec](): {
 		followed: "Volumes InitContainers Containers NodeSelector NodeName HostNetwork Affinity SchedulerName Tolerations Priority " +
-			"RuntimeClassName Overhead TopologySpreadConstraints SchedulingGates Resources TerminationGracePeriodSeconds",
-		refused: "ResourceClaims HostUsers",
+			"RuntimeClassName Overhead TopologySpreadConstraints SchedulingGates Resources ResourceClaims " +
+			"TerminationGracePeriodSeconds",
+		refused: "HostUsers",
 		unconcerned: "EphemeralContainers RestartPolicy ActiveDeadlineSeconds DNSPolicy ServiceAccountName " +
 			"DeprecatedServiceAccount AutomountServiceAccountToken HostPID HostIPC ShareProcessNamespace SecurityContext ImagePullSecrets Hostname " +
 			"Subdomain HostAliases PriorityClassName DNSConfig ReadinessGates EnableServiceLinks PreemptionPolicy SetHostnameAsFQDN OS " +
 			"HostnameOverride SchedulingGroup", // priority is written in by admission; OS is checked by the kubelet alone; groups are alpha and off
 	},
 	reflect.TypeFor[corev1.PodStatus](): {
-		followed:    "Phase Conditions NominatedNodeName StartTime InitContainerStatuses ContainerStatuses AllocatedResources Resources",
-		refused:     "ResourceClaimStatuses ExtendedResourceClaimStatus NodeAllocatableResourceClaimStatuses",                   // of pods with resource claims
-		unconcerned: "ObservedGeneration Message Reason HostIP HostIPs PodIP PodIPs QOSClass EphemeralContainerStatuses Resize", // Resize gave way to conditions
+		followed: "Phase Conditions NominatedNodeName StartTime InitContainerStatuses ContainerStatuses " +
+			"AllocatedResources Resources ResourceClaimStatuses",
+		unconcerned: "ObservedGeneration Message Reason HostIP HostIPs PodIP PodIPs QOSClass " +
+			"EphemeralContainerStatuses Resize " + // gave way to conditions
+			"ExtendedResourceClaimStatus NodeAllocatableResourceClaimStatuses", // claims say what is taken
 	},
 	reflect.TypeFor[corev1.Container](): {
 		followed: "Name Ports Resources RestartPolicy",
@@ -46,7 +49,7 @@ var everyField = map[reflect.Type]fields{
 	reflect.TypeFor[corev1.ContainerPort]():   {followed: "HostPort ContainerPort Protocol HostIP", unconcerned: "Name"},
 	reflect.TypeFor[corev1.ContainerStatus](): {followed: "Name AllocatedResources Resources", unconcerned: "State LastTerminationState Ready RestartCount Image ImageID ContainerID Started VolumeMounts User AllocatedResourcesStatus StopSignal"},
 	reflect.TypeFor[corev1.ResourceRequirements](): {
-		followed: "Limits Requests", unconcerned: "Claims", // names claims of the pod, which make it refused
+		followed: "Limits Requests", unconcerned: "Claims", // names claims of the pod, which are followed
 	},
 	reflect.TypeFor[corev1.VolumeSource](): {
 		followed: "PersistentVolumeClaim Ephemeral GCEPersistentDisk AWSElasticBlockStore Cinder AzureFile VsphereVolume AzureDisk PortworxVolume",
@@ -134,6 +137,7 @@ func TestEveryTypeOnTheWayIsJudged(t *testing.T) {
 
 // plainTypes hold nothing but what their one use reads.
 var plainTypes = []string{
+	"PodResourceClaim", "PodResourceClaimStatus",
 	"Volume", "NodeSelector", "PodSchedulingGate", "PodCondition", "NodeCondition", "ObjectReference", "VolumeResourceRequirements",
 	"PersistentVolumeSource", "VolumeNodeAffinity", "VolumeNodeResources", "TopologySelectorTerm", "Overhead",
 	"PersistentVolumeClaimVolumeSource", "EphemeralVolumeSource", "GCEPersistentDiskVolumeSource", "AWSElasticBlockStoreVolumeSource",

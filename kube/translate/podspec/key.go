@@ -34,6 +34,8 @@ func ShapeKey(s *cluster.Shape) string {
 		k.text(p.Protocol, p.Address)
 		k.number(int64(p.Number))
 	}
+	k.mark("drivers", len(s.Drivers))
+	k.text(s.Drivers...)
 	k.mark("attach", len(s.Volumes))
 	for _, v := range s.Volumes {
 		k.text(v.Driver, v.Claim)

@@ -204,8 +204,6 @@ func DeletionCost(pod *corev1.Pod) int32 {
 func unable(spec *corev1.PodSpec) string {
 	var rule string
 	switch {
-	case len(spec.ResourceClaims) > 0:
-		rule = "resourceClaims"
 	case spec.HostNetwork && spec.HostUsers != nil && !*spec.HostUsers:
 		rule = "hostNetwork together with hostUsers: false, for which a node must declare the feature UserNamespacesHostNetworkSupport"
 	case slices.ContainsFunc(spec.Containers, restartsAll) || slices.ContainsFunc(spec.InitContainers, restartsAll):

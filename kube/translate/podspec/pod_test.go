@@ -124,7 +124,6 @@ func TestRulesNotFollowedYetAreNamed(t *testing.T) {
 		want string
 	}{
 		"an ordinary pod":               {corev1.PodSpec{}, ""},
-		"a resource claim":              {corev1.PodSpec{ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu"}}}, "resourceClaims"},
 		"a feature of some nodes":       {corev1.PodSpec{HostNetwork: true, HostUsers: new(false)}, "UserNamespacesHostNetworkSupport"},
 		"another feature of some nodes": {corev1.PodSpec{InitContainers: []corev1.Container{{RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestartAllContainers}}}}}, "RestartAllContainers"},
 		"the host's network alone":      {corev1.PodSpec{HostNetwork: true, HostUsers: new(true)}, ""},

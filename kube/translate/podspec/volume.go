@@ -96,7 +96,7 @@ func (s *Storage) AddVolumes(shape *cluster.Shape, uses []VolumeUse) {
 			continue
 		}
 		if v.together != "" && v.out.Claim != "" {
-			together(shape, use.Claim, v.together)
+			together(shape, claimMark+use.Claim.Name, use.Claim.Namespace, v.together)
 		}
 		terms, ok := both(shape.VolumeTerms, v.terms)
 		if !ok && shape.Unable == "" {
@@ -115,11 +115,11 @@ const claimMark = "claim!"
 // together makes pods that share a claim without a volume follow each other:
 // where the first one goes the volume comes to be, and the others must be able
 // to reach it. No label of a pod can have the key that is used for it.
-func together(shape *cluster.Shape, claim types.NamespacedName, domain string) {
-	key := claimMark + claim.Name
+func together(shape *cluster.Shape, key, namespace, domain string) {
 	shape.Labels = shape.Labels.With(key, "shared")
 	chosen := also(cluster.Selector{}, key, constraint.Values("shared"))
-	shape.Neighbours = append(slices.Clone(shape.Neighbours), cluster.Neighbours{Key: domain, Selector: chosen, Namespaces: []string{claim.Namespace}, Volume: true})
+	shape.Neighbours = append(slices.Clone(shape.Neighbours), cluster.Neighbours{Key: domain, Selector: chosen,
+		Namespaces: []string{namespace}, Volume: true})
 }
 
 // both combines alternatives of two volumes, without those that exclude each

@@ -1,0 +1,359 @@
+// Package devices is the table of dynamic resource allocation (DRA): the devices that drivers publish, and what
+// ResourceClaims request and have of them. It shows both as amounts of pods, nodes and instance types.
+//
+// core/device says what the amounts mean. Devices that several nodes can reach are not counted, so no instance is
+// launched for them.
+package devices
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/device"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/snapshot/shapes"
+	"github.com/daemok/daemok/kube/translate/podspec"
+	"github.com/daemok/daemok/kube/translate/resourceclaim"
+)
+
+// nodes are where devices are.
+type nodes interface {
+	Node(name string) *corev1.Node
+}
+
+// Table holds what is known of devices. It is not safe for concurrent use. Build it with New.
+type Table struct {
+	Ignored bool // no pod with ResourceClaims is planned for
+
+	shapes    *shapes.Table
+	nodes     nodes
+	reader    *resourceclaim.Reader
+	slices    map[string]*resourcev1.ResourceSlice
+	claims    map[types.NamespacedName]*resourcev1.ResourceClaim
+	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
+
+	partial bool // some are yet to be listed: of the others alone nothing is planned
+
+	stale  bool // an object has changed since the last snapshot
+	moved  bool // so has a device, or which are of a class
+	read   map[*resourcev1.ResourceClaimSpec]read
+	shared map[types.NamespacedName]sharing
+	world  world
+}
+
+// read is what a claim consists of, or why that is not known.
+type read struct {
+	bundles []device.Counted
+	whyNot  string
+}
+
+// sharing is the pods that use a claim, and the one that takes its devices for all.
+type sharing struct {
+	pods int
+	by   types.UID
+}
+
+// New returns an empty table.
+func New(all *shapes.Table, nodes nodes) *Table {
+	return &Table{
+		shapes: all, nodes: nodes, reader: resourceclaim.NewReader(),
+		slices:    map[string]*resourcev1.ResourceSlice{},
+		claims:    map[types.NamespacedName]*resourcev1.ResourceClaim{},
+		templates: map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{},
+	}
+}
+
+// SliceSeen takes in a ResourceSlice, and reports whether it says something new.
+func (t *Table) SliceSeen(s *resourcev1.ResourceSlice) bool {
+	before := t.slices[s.Name]
+	if before != nil && reflect.DeepEqual(before.Spec, s.Spec) {
+		return false
+	}
+	t.reader.Forget(before)
+	t.slices[s.Name], t.moved = s, true
+	return t.changed(true)
+}
+
+// SliceGone takes in that a ResourceSlice was deleted.
+func (t *Table) SliceGone(s *resourcev1.ResourceSlice) {
+	t.reader.Forget(t.slices[s.Name])
+	delete(t.slices, s.Name)
+	t.moved = true
+}
+
+// ClassSeen takes in a DeviceClass, and reports whether it says something new.
+func (t *Table) ClassSeen(c *resourcev1.DeviceClass) bool {
+	before := t.reader.Classes[c.Name]
+	t.reader.Classes[c.Name] = c
+	if before != nil && reflect.DeepEqual(before.Spec, c.Spec) {
+		return false
+	}
+	t.read, t.moved = nil, true
+	return t.changed(true)
+}
+
+// ClassGone takes in that a DeviceClass was deleted.
+func (t *Table) ClassGone(c *resourcev1.DeviceClass) {
+	delete(t.reader.Classes, c.Name)
+	t.read, t.moved, t.stale = nil, true, true
+}
+
+// ClaimSeen takes in a ResourceClaim, and reports whether it says something new.
+func (t *Table) ClaimSeen(c *resourcev1.ResourceClaim) bool {
+	name := types.NamespacedName{Namespace: c.Namespace, Name: c.Name}
+	before := t.claims[name]
+	t.claims[name] = c
+	return t.changed(before == nil || (before.DeletionTimestamp == nil) != (c.DeletionTimestamp == nil) ||
+		!reflect.DeepEqual(before.Spec, c.Spec) || !reflect.DeepEqual(before.Status.Allocation, c.Status.Allocation))
+}
+
+// ClaimGone takes in that a ResourceClaim was deleted.
+func (t *Table) ClaimGone(c *resourcev1.ResourceClaim) {
+	delete(t.claims, types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
+	t.stale = true
+}
+
+// TemplateSeen takes in a ResourceClaimTemplate, and reports whether it says something new.
+func (t *Table) TemplateSeen(c *resourcev1.ResourceClaimTemplate) bool {
+	name := types.NamespacedName{Namespace: c.Namespace, Name: c.Name}
+	before := t.templates[name]
+	t.templates[name] = c
+	return t.changed(before == nil || !reflect.DeepEqual(before.Spec, c.Spec))
+}
+
+// TemplateGone takes in that a ResourceClaimTemplate was deleted.
+func (t *Table) TemplateGone(c *resourcev1.ResourceClaimTemplate) {
+	delete(t.templates, types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
+	t.stale = true
+}
+
+func (t *Table) changed(is bool) bool {
+	t.stale = t.stale || is
+	return is && !t.Ignored // nothing is planned by it otherwise
+}
+
+// ArePartial says whether more objects are yet to be listed.
+func (t *Table) ArePartial(partial bool) {
+	if t.partial != partial {
+		t.partial, t.stale = partial, true
+		t.shapes.DevicesChanged()
+	}
+}
+
+// Unpublished lists those of the drivers that do not publish a complete pool of devices of the node, in their order.
+func (t *Table) Unpublished(node string, drivers []string) (out []string) {
+	pools := resourceclaim.Pools(t.slices)
+	for _, driver := range drivers {
+		publishes := func(p resourceclaim.Pool) bool {
+			return p.Driver == driver && p.Complete && slices.Contains(p.Nodes(), node)
+		}
+		if !slices.ContainsFunc(pools, publishes) {
+			out = append(out, driver)
+		}
+	}
+	return out
+}
+
+// Resolve works out what the amounts are, from what pods request, drivers publish and catalogues offer, and has pods
+// looked at again where that has changed. It costs nothing as long as no pod has a ResourceClaim.
+func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
+	if t.Ignored || t.partial {
+		return
+	}
+	var bundles []*device.Bundle
+	readBefore := t.read
+	t.read, t.shared = map[*resourcev1.ResourceClaimSpec]read{}, map[types.NamespacedName]sharing{}
+	for use := range t.shapes.DeviceUses() {
+		spec, _, _ := t.look(use)
+		if use.Template == "" {
+			s := t.shared[use.Claim]
+			if s.pods++; s.by == "" || use.Pod < s.by {
+				s.by = use.Pod
+			}
+			t.shared[use.Claim] = s
+		}
+		if spec == nil {
+			continue
+		}
+		r, known := t.read[spec]
+		if !known {
+			if r, known = readBefore[spec]; !known {
+				r = t.readClaim(spec)
+			}
+			t.read[spec] = r
+		}
+		for _, b := range r.bundles {
+			bundles = append(bundles, b.Bundle)
+		}
+	}
+	before := t.world.same
+	if len(bundles) > 0 {
+		t.world = t.newWorld(bundles, catalogues)
+	} else {
+		t.world = world{}
+	}
+	if t.stale || t.world.same != before {
+		t.shapes.DevicesChanged()
+	}
+	t.stale, t.moved = false, false
+}
+
+func (t *Table) readClaim(spec *resourcev1.ResourceClaimSpec) read {
+	claim, err := t.reader.Claim(spec)
+	if err != nil {
+		return read{whyNot: err.Error()}
+	}
+	return read{bundles: device.Bundles(claim, t.reader.Names())}
+}
+
+// look finds the claim of a pod, or what it will be; whyNot is set where the pod has to wait for something else.
+func (t *Table) look(use podspec.DeviceUse) (spec *resourcev1.ResourceClaimSpec, made *resourcev1.ResourceClaim,
+	whyNot string) {
+	claim := t.claims[use.Claim]
+	switch {
+	case claim != nil && claim.DeletionTimestamp != nil:
+		return nil, nil, fmt.Sprintf("ResourceClaim %s of the pod is being deleted; create it again when it is gone",
+			use.Claim)
+	case claim != nil:
+		return &claim.Spec, claim, ""
+	case use.Template == "":
+		return nil, nil, fmt.Sprintf("ResourceClaim %s of the pod does not exist; create it", use.Claim)
+	}
+	name := types.NamespacedName{Namespace: use.Claim.Namespace, Name: use.Template}
+	if template := t.templates[name]; template != nil {
+		return &template.Spec.Spec, nil, ""
+	}
+	return nil, nil, fmt.Sprintf("ResourceClaimTemplate %s of the pod does not exist; create it", name)
+}
+
+// AddDevices says in a shape what its pods take of devices, or where those are that they have, and why no instance
+// helps where that is so. placed says that they are on a node: the pods in their place get devices anew.
+func (t *Table) AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, placed bool) {
+	unable := func(why string) {
+		if shape.Unable == "" {
+			shape.Unable = why
+		}
+	}
+	if t.Ignored {
+		unable(podspec.DevicesUnplanned())
+		return
+	}
+	if t.partial {
+		unable("the pod has ResourceClaims, and devices are not known yet; see the controller's log if it stays so")
+		return
+	}
+	var all []device.Counted
+	for _, use := range uses {
+		spec, claim, whyNot := t.look(use)
+		if whyNot != "" {
+			unable(whyNot)
+			continue
+		}
+		if claim != nil && claim.Status.Allocation != nil {
+			from := claim.Status.Allocation.NodeSelector
+			if !placed || !podspec.IsOfOneNode(from) {
+				podspec.ReachDevices(shape, from)
+				continue
+			}
+		}
+		if r := t.read[spec]; r.whyNot != "" {
+			unable("ResourceClaim of the pod: " + r.whyNot)
+		} else if s := t.shared[use.Claim]; use.Template != "" || s.by == use.Pod {
+			all = append(all, r.bundles...)
+		}
+		if use.Template == "" && t.shared[use.Claim].pods > 1 {
+			podspec.ShareDevices(shape, use.Claim)
+		}
+	}
+	for _, e := range t.world.needs(all) {
+		shape.Requests = shape.Requests.With(e.Name, e.Amount)
+	}
+	shape.Drivers = t.world.drivers(all)
+}
+
+// Show adds what devices are free to the nodes of a snapshot, and what devices instances will have to its instances
+// and catalogues.
+func (t *Table) Show(s *cluster.Snapshot) {
+	if t.world.dimensions == nil || t.partial {
+		return
+	}
+	for i := range s.Pools {
+		s.Pools[i].Catalogue = t.world.catalogue(s.Pools[i].Catalogue)
+	}
+	t.showNodes(s)
+	t.showInstances(s)
+}
+
+// showNodes adds to nodes what is free there and what their pods have. What a driver has yet to publish of a node that
+// is not initialized is what it is expected to.
+func (t *Table) showNodes(s *cluster.Snapshot) {
+	on := map[string][]*resourceclaim.Pool{}
+	for i := range t.world.from.pools {
+		p := &t.world.from.pools[i]
+		for _, node := range p.Nodes() {
+			on[node] = append(on[node], p)
+		}
+	}
+	allocated := resourceclaim.AllocatedTo(t.claims)
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if t.nodes.Node(n.Name) == nil {
+			continue // recalled, as it is
+		}
+		inv, published := &device.Inventory{}, map[string]bool{}
+		for _, p := range on[n.Name] {
+			t.reader.AddFree(inv, p, n.Name, allocated)
+			published[p.Driver] = published[p.Driver] || p.Complete
+		}
+		if name, _ := n.Labels.Get(cluster.LabelInstanceType); !n.Initialized {
+			for _, p := range t.world.expected[name] {
+				if !published[p.Driver] {
+					t.reader.Add(inv, p)
+				}
+			}
+		}
+		has := quantity.Resources{Extended: t.world.dimensions.Offers(inv)}
+		for j := range n.Pods {
+			has = has.Add(quantity.Resources{Extended: device.Only(n.Pods[j].Takes())})
+		}
+		n.Allocatable, n.Capacity = device.With(n.Allocatable, has.Extended), device.With(n.Capacity, has.Extended)
+	}
+}
+
+// showInstances adds what the instances that are being launched will have: the least of what they may become.
+func (t *Table) showInstances(s *cluster.Snapshot) {
+	if len(s.Instances) > 0 {
+		s.Instances = slices.Clone(s.Instances)
+	}
+	for i := range s.Instances {
+		m := &s.Instances[i]
+		may := m.Requirements.Get(cluster.LabelInstanceType)
+		launched, known := m.Labels.Get(cluster.LabelInstanceType)
+		least, first := map[string]int64{}, true
+		for _, name := range slices.Sorted(maps.Keys(t.world.expected)) {
+			if m.Launched && known && name != launched || !may.Allows(name) {
+				continue
+			}
+			offers := quantity.Resources{Extended: t.world.offers[name]}
+			if first {
+				for _, e := range offers.Extended {
+					least[e.Name] = e.Amount
+				}
+			}
+			for amount := range least {
+				least[amount] = min(least[amount], offers.Get(amount))
+			}
+			first = false
+		}
+		for _, name := range slices.Sorted(maps.Keys(least)) {
+			m.Allocatable, m.Capacity = m.Allocatable.With(name, least[name]), m.Capacity.With(name, least[name])
+		}
+	}
+}

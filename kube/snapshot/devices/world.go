@@ -1,0 +1,202 @@
+package devices
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/device"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate/resourceclaim"
+)
+
+// world is what amounts stand for devices, and what instance types have of them. The zero value: no pod requests any.
+type world struct {
+	from       from
+	dimensions *device.Dimensions
+	same       string                               // equal for dimensions that mean the same
+	expected   map[string][]resourceclaim.Published // by instance type; all types of the catalogues are there
+	offers     map[string][]quantity.Extended       // by instance type, where it has any
+	catalogues map[*cluster.Catalogue]*cluster.Catalogue
+}
+
+// newWorld works out the amounts for bundles. What has not changed since the last time stays the same value.
+func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalogue) world {
+	was := &t.world
+	out := world{from: from{pools: was.from.pools, catalogues: catalogues},
+		expected: map[string][]resourceclaim.Published{}, offers: map[string][]quantity.Extended{},
+		catalogues: map[*cluster.Catalogue]*cluster.Catalogue{}}
+	if t.moved || was.dimensions == nil {
+		out.from.pools = resourceclaim.Pools(t.slices)
+	}
+	for _, b := range bundles {
+		out.from.bundles = append(out.from.bundles, b.Name)
+	}
+	slices.Sort(out.from.bundles)
+	out.from.bundles = slices.Compact(out.from.bundles)
+	out.from.teachers = t.teachers(out.from.pools)
+	if !t.moved && was.dimensions != nil && out.from.equal(&was.from) {
+		return *was
+	}
+
+	var all []*device.Inventory
+	ofTypes := map[string]*device.Inventory{}
+	for _, c := range catalogues {
+		for i := range c.InstanceTypes {
+			k := &c.InstanceTypes[i]
+			if _, known := out.expected[k.Name]; known {
+				continue
+			}
+			out.expected[k.Name] = out.from.expect(k)
+			if list := out.expected[k.Name]; len(list) > 0 {
+				ofTypes[k.Name] = t.inventory(list)
+				all = append(all, ofTypes[k.Name])
+			}
+		}
+	}
+	for i := range out.from.pools {
+		if p := &out.from.pools[i]; p.Complete {
+			inv := &device.Inventory{}
+			for _, node := range p.Nodes() {
+				t.reader.AddFree(inv, p, node, resourceclaim.Allocated{})
+			}
+			all = append(all, inv)
+		}
+	}
+	out.dimensions = device.New(bundles, all)
+	out.same = out.dimensions.Key()
+	if out.same == was.same {
+		out.dimensions = was.dimensions
+	}
+	for name, inv := range ofTypes {
+		out.offers[name] = out.dimensions.Offers(inv)
+	}
+	if out.same == was.same && sameOffers(out.offers, was.offers) {
+		out.catalogues = was.catalogues
+	}
+	return out
+}
+
+func (t *Table) inventory(list []resourceclaim.Published) *device.Inventory {
+	inv := &device.Inventory{}
+	for _, p := range list {
+		t.reader.Add(inv, p)
+	}
+	return inv
+}
+
+func sameOffers(a, b map[string][]quantity.Extended) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name := range a {
+		if !slices.Equal(a[name], b[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// from is what a world is worked out from, beside the objects that are watched.
+type from struct {
+	bundles    []string // names, sorted
+	catalogues []*cluster.Catalogue
+	pools      []resourceclaim.Pool
+	teachers   map[teaching]teacher
+}
+
+// teaching is what is learned from a node: what a driver publishes of instances of a type.
+type teaching struct{ instanceType, driver string }
+
+// teacher is the node that it is learned from, and the position of the pool there.
+type teacher struct {
+	node string
+	pool int
+}
+
+func (f *from) equal(g *from) bool {
+	return slices.Equal(f.bundles, g.bundles) && slices.Equal(f.catalogues, g.catalogues) &&
+		maps.Equal(f.teachers, g.teachers)
+}
+
+// teachers finds from which node is learned what a driver publishes of an instance type: the newest that is
+// initialized, of two of one age the last by the name of its pool.
+func (t *Table) teachers(pools []resourceclaim.Pool) map[teaching]teacher {
+	out := map[teaching]teacher{}
+	for i := range pools {
+		names := pools[i].Nodes()
+		if !pools[i].Complete || len(names) != 1 {
+			continue
+		}
+		n := t.nodes.Node(names[0])
+		if n == nil || n.Labels[api.LabelInitialized] != "true" || n.Labels[cluster.LabelInstanceType] == "" {
+			continue
+		}
+		what := teaching{n.Labels[cluster.LabelInstanceType], pools[i].Driver}
+		before := t.nodes.Node(out[what].node)
+		if before == nil || !before.CreationTimestamp.After(n.CreationTimestamp.Time) {
+			out[what] = teacher{names[0], i}
+		}
+	}
+	return out
+}
+
+// expect is what drivers will publish of instances of a type: what they do of a node of it, else what is known of it.
+func (f *from) expect(k *cluster.InstanceType) (out []resourceclaim.Published) {
+	for _, e := range resourceclaim.Expected(k) {
+		if _, known := f.teachers[teaching{k.Name, e.Driver}]; !known {
+			out = append(out, e)
+		}
+	}
+	for what, by := range f.teachers {
+		if what.instanceType == k.Name {
+			out = append(out, resourceclaim.Learn(&f.pools[by.pool], by.node))
+		}
+	}
+	slices.SortFunc(out, func(a, b resourceclaim.Published) int { return cmp.Compare(a.Driver, b.Driver) })
+	return out
+}
+
+// needs is what pods take whose claims consist of the bundles.
+func (w *world) needs(of []device.Counted) []quantity.Extended {
+	if w.dimensions == nil {
+		return nil
+	}
+	return w.dimensions.Needs(of)
+}
+
+func (w *world) drivers(of []device.Counted) []string {
+	if w.dimensions == nil {
+		return nil
+	}
+	return w.dimensions.Drivers(of)
+}
+
+// catalogue is a catalogue with what its instance types have of the amounts. Equal questions have one value as their
+// answer.
+func (w *world) catalogue(c *cluster.Catalogue) *cluster.Catalogue {
+	if c == nil {
+		return nil
+	}
+	out, known := w.catalogues[c]
+	if !known {
+		out = w.extend(c)
+		w.catalogues[c] = out
+	}
+	return out
+}
+
+func (w *world) extend(c *cluster.Catalogue) *cluster.Catalogue {
+	out := &cluster.Catalogue{Revision: c.Revision, Disk: c.Disk, InstanceTypes: slices.Clone(c.InstanceTypes)}
+	for i := range out.InstanceTypes {
+		k := &out.InstanceTypes[i]
+		amounts := w.offers[k.Name]
+		k.Allocatable, k.Capacity = device.With(k.Allocatable, amounts), device.With(k.Capacity, amounts)
+	}
+	if c.Base != nil {
+		out.Base = w.catalogue(c.Base)
+	}
+	return out
+}

@@ -1,0 +1,254 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/scenario"
+)
+
+// gpus is instance types with one, four and eight GPUs, and one without.
+var gpus = "snapshot 7 2026-11-21T04:00:00Z\ncatalogue c1 1\n" +
+	"kind c.large cpu=8 memory=16Gi pods=50\n  labels node.kubernetes.io/instance-type=c.large\n" +
+	"  offer a on-demand 0.2\n" +
+	withGPUs("g.one", 8, 1, "l4", 23034, 1) + withGPUs("g.four", 32, 4, "l4", 23034, 3) +
+	withGPUs("p.eight", 96, 8, "h100", 81920, 50) +
+	"pool NodePool/web catalogue=c1\n  labels karpenter.sh/nodepool=web\n"
+
+// withGPUs is an instance type with GPUs of so many MiB each.
+func withGPUs(name string, cpu, gpus int, model string, memory, price int) string {
+	const of = "karpenter.k8s.aws/instance-gpu-"
+	return fmt.Sprintf("kind %s cpu=%d memory=128Gi pods=50\n  labels node.kubernetes.io/instance-type=%s "+
+		of+"name=%s "+of+"manufacturer=nvidia "+of+"count=%d "+of+"memory=%d\n  offer a on-demand %d\n",
+		name, cpu, name, model, gpus, memory, price)
+}
+
+const gpuClass = `
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.nvidia.com}
+spec:
+  selectors:
+  - cel: {expression: "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'"}
+`
+
+// template is a ResourceClaimTemplate with these requests, in the form of YAML's flow.
+func template(name, devices string) string {
+	return fmt.Sprintf(`
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: %s, namespace: default}
+spec: {spec: {devices: %s}}
+`, name, devices)
+}
+
+const oneGPU = `{requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}`
+
+// claimant is a pod that waits, with a claim of a template.
+func claimant(name, template string) string {
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, namespace: default, uid: %s}
+spec:
+  containers: [{name: main, resources: {requests: {cpu: "1"}, claims: [{name: gpu}]}}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: %s}]
+status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]}
+`, name, name, template)
+}
+
+// publishes is the slice of a node with so many GPUs, one of so many slices of its pool.
+func publishes(node string, gpus, slices int) string {
+	var devices []string
+	for i := range gpus {
+		attributes := fmt.Sprintf("{type: {string: gpu}, uuid: {string: %s-%d}}", node, i)
+		devices = append(devices, fmt.Sprintf("{name: gpu-%d, attributes: %s}", i, attributes))
+	}
+	return fmt.Sprintf(`
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: %s-gpu}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: "%s"
+  pool: {name: "%s", generation: 1, resourceSliceCount: %d}
+  devices: [%s]
+`, node, node, node, slices, strings.Join(devices, ", "))
+}
+
+// gpuNode is a node that is not ours, with room for many pods.
+func gpuNode(name, instanceType string) string {
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Node
+metadata: {name: "%s", labels: {kubernetes.io/hostname: "%s", node.kubernetes.io/instance-type: %s}}
+status:
+  allocatable: {cpu: "32", memory: 128Gi, pods: "50"}
+  capacity: {cpu: "32", memory: 128Gi, pods: "50"}
+  conditions: [{type: Ready, status: "True"}]
+`, name, name, instanceType)
+}
+
+// has is a claim that has a device of a node.
+func has(name, node, device string) string {
+	return fmt.Sprintf(`
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: %s, namespace: default}
+spec: {devices: %s}
+status:
+  allocation:
+    devices: {results: [{request: gpu, driver: gpu.nvidia.com, pool: "%s", device: %s}]}
+    nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: ["%s"]}]}]}
+`, name, oneGPU, node, device, node)
+}
+
+// devicesOf is a cluster state that plans for devices and has seen these objects.
+func devicesOf(t *testing.T, manifests ...string) *ClusterState {
+	t.Helper()
+	saved, err := scenario.Parse(gpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := Recall(saved)
+	k.Configure(func(s *Settings) { s.PlanDevices = true })
+	see(t, k, manifests...)
+	return k
+}
+
+func see(t *testing.T, k *ClusterState, manifests ...string) {
+	t.Helper()
+	for _, o := range objectsOf(t, manifests...) {
+		k.Seen(o)
+	}
+}
+
+func objectsOf(t *testing.T, manifests ...string) (out []client.Object) {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := corev1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	if err := resourcev1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	decoder := serializer.NewCodecFactory(s).UniversalDeserializer()
+	for _, text := range manifests {
+		o, _, err := decoder.Decode([]byte(text), nil, nil)
+		if err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		out = append(out, o.(client.Object))
+	}
+	return out
+}
+
+// planned says what a plan does: "launch g.one for a", "a on n", "a nowhere: reason".
+func planned(k *ClusterState) string {
+	s := k.Snapshot()
+	return does(decide.Decide(s, decide.Policy{}, decide.Usual(s)))
+}
+
+func does(p plan.Plan) string {
+	var out []string
+	for _, l := range p.Launches {
+		var pods []string
+		for _, pod := range l.Pods {
+			pods = append(pods, pod.Name)
+		}
+		out = append(out, fmt.Sprintf("launch %s for %s", l.Choice.Kind, strings.Join(pods, " ")))
+	}
+	for _, x := range p.Placements {
+		if x.On == plan.OnNode {
+			out = append(out, x.Pod.Name+" on "+x.Target)
+		}
+	}
+	for _, x := range p.Unplaced {
+		out = append(out, fmt.Sprintf("%s nowhere: %s", x.Pods[0].Name, x.Reasons[0].Text))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
+}
+
+// Pods with ResourceClaims go where the devices are that they request, and nodes with these are launched for the rest.
+func TestPodsGoWhereTheirDevicesAre(t *testing.T) {
+	requests := func(fields string) string {
+		return "{requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, " + fields + "}}]}"
+	}
+	large := requests(`selectors: [{cel: {expression: "device.capacity['gpu.nvidia.com'].memory` +
+		`.compareTo(quantity('40Gi')) >= 0"}}]`)
+	first := "{requests: [{name: gpu, firstAvailable: [{name: many, deviceClassName: gpu.nvidia.com, count: 9}, " +
+		"{name: few, deviceClassName: gpu.nvidia.com, count: 2}]}]}"
+	named := strings.Replace(claimant("a", "one"), "resourceClaimTemplateName: one", "resourceClaimName: mine", 1)
+	other := strings.ReplaceAll(named, "{name: a, namespace: default, uid: a}", "{name: b, namespace: default, uid: b}")
+	mine := strings.Split(has("mine", "n", "gpu-0"), "status:")[0]
+	claims := []string{gpuClass, template("one", oneGPU), template("large", large), template("first", first),
+		template("four", requests("count: 4")), template("nine", requests("count: 9")),
+		template("all", requests("allocationMode: All")),
+		template("odd", strings.ReplaceAll(oneGPU, "gpu.nvidia.com", "odd.example.com"))}
+	four4 := []string{gpuNode("n", "g.four"), publishes("n", 4, 1)}
+
+	for name, c := range map[string]struct {
+		objects []string
+		want    string
+	}{
+		"a pod on the cheapest type with a GPU": {[]string{claimant("a", "one")}, "launch g.one for a"},
+		"pods that share an instance, each with GPUs of its own": {
+			[]string{claimant("a", "one"), claimant("b", "one"), claimant("c", "one"), claimant("d", "one")},
+			"launch g.four for a b c d"},
+		"a pod whose selector only one type meets": {[]string{claimant("a", "large")}, "launch p.eight for a"},
+		"a pod with four GPUs beside one with one, each on the cheapest": {
+			[]string{claimant("a", "four"), claimant("b", "one")}, "launch g.four for a\nlaunch g.one for b"},
+		"pods with all GPUs of their nodes": {
+			[]string{claimant("a", "all"), claimant("b", "all")}, "launch g.one for a\nlaunch g.one for b"},
+		"the second alternative where no type has the first": {[]string{claimant("a", "first")}, "launch g.four for a"},
+		"a node with free devices":                           {append(four4, claimant("a", "one")), "a on n"},
+		"not a node whose devices are taken": {
+			append(four4, has("x", "n", "gpu-0"), claimant("a", "four")), "launch g.four for a"},
+		"what is left of a node's devices": {
+			append(four4, has("x", "n", "gpu-0"), has("v", "n", "gpu-1"), has("z", "n", "gpu-2"),
+				claimant("a", "one"), claimant("b", "one")),
+			"a on n\nlaunch g.one for b"},
+		"not a node whose pool is not complete": {
+			[]string{gpuNode("n", "g.four"), publishes("n", 4, 2), claimant("a", "one")}, "launch g.one for a"},
+		"not a node that publishes nothing": {
+			[]string{gpuNode("n", "g.four"), claimant("a", "one")}, "launch g.one for a"},
+		"a pod whose claim has devices, to their node": {append(four4, has("mine", "n", "gpu-3"), named), "a on n"},
+		"pods that share a claim, together":            {[]string{mine, named, other}, "launch g.one for a b"},
+		"a template that does not exist": {[]string{claimant("a", "none")},
+			"a nowhere: ResourceClaimTemplate default/none of the pod does not exist; create it"},
+		"a claim that does not exist": {
+			[]string{named}, "a nowhere: ResourceClaim default/mine of the pod does not exist; create it"},
+		"a class that does not exist": {[]string{claimant("a", "odd")},
+			"a nowhere: ResourceClaim of the pod: DeviceClass odd.example.com does not exist; create it, " +
+				"or name another class"},
+		"more devices than any type has": {[]string{claimant("a", "nine")},
+			"a nowhere: no type has room for devices:gpu.nvidia.com 9 (most: 8)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := devicesOf(t, append(slices.Clone(claims), c.objects...)...)
+			got := planned(k)
+			if got != c.want {
+				t.Errorf("planned:\n%s\nwant:\n%s", got, c.want)
+			}
+			text := scenario.Print(k.Snapshot())
+			again, err := scenario.Parse(text)
+			if err != nil {
+				t.Fatalf("%v: %s", err, text)
+			}
+			if p := decide.Decide(again, decide.Policy{}, decide.Usual(again)); does(p) != got {
+				t.Errorf("the snapshot read again gives another plan: %s", does(p))
+			}
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package podspec
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/translate"
+)
+
+// DeviceUse is one ResourceClaim of a pod.
+type DeviceUse struct {
+	Claim    types.NamespacedName // without a name: it is not there yet
+	Template string               // name of the ResourceClaimTemplate it is made from; empty: other pods may use it
+	Pod      types.UID
+}
+
+// DeviceUses lists the ResourceClaims of a pod, in its order.
+func DeviceUses(pod *corev1.Pod) (out []DeviceUse) {
+	for _, c := range pod.Spec.ResourceClaims {
+		use := DeviceUse{Claim: types.NamespacedName{Namespace: pod.Namespace}, Pod: pod.UID}
+		switch {
+		case c.ResourceClaimName != nil:
+			use.Claim.Name = *c.ResourceClaimName
+		case c.ResourceClaimTemplateName != nil:
+			use.Template = *c.ResourceClaimTemplateName
+			name, made := madeFor(pod, c.Name)
+			if made && name == nil {
+				continue // the pod turned out to need none
+			}
+			if made {
+				use.Claim.Name = *name
+			}
+		}
+		out = append(out, use)
+	}
+	return out
+}
+
+// madeFor is the name of the claim that was made for a pod; nil: none had to be.
+func madeFor(pod *corev1.Pod, name string) (claim *string, made bool) {
+	for _, s := range pod.Status.ResourceClaimStatuses {
+		if s.Name == name {
+			return s.ResourceClaimName, true
+		}
+	}
+	return nil, false
+}
+
+// DevicesUnplanned says why no instance can be launched for a pod with ResourceClaims where these are not planned for.
+func DevicesUnplanned() string {
+	return "the pod has ResourceClaims, which the controller leaves alone unless settings.ignoreDRARequests is " +
+		"false; it waits for devices of nodes that exist"
+}
+
+// reachable lists the alternatives of which nodes devices that are allocated can be used from; none at all means any.
+func reachable(s *corev1.NodeSelector) (terms []constraint.Requirements) {
+	if s == nil {
+		return nil
+	}
+	for i := range s.NodeSelectorTerms {
+		if term, ok := nodeSelectorTerm(&s.NodeSelectorTerms[i]); ok {
+			terms = append(terms, term)
+		}
+	}
+	if len(terms) == 0 {
+		return []constraint.Requirements{translate.Impossible()}
+	}
+	return terms
+}
+
+// IsOfOneNode reports whether a selector names nodes, as that of devices does that are bound to their node.
+func IsOfOneNode(s *corev1.NodeSelector) bool {
+	if s == nil {
+		return false
+	}
+	for i := range s.NodeSelectorTerms {
+		if len(s.NodeSelectorTerms[i].MatchFields) == 0 {
+			return false
+		}
+	}
+	return len(s.NodeSelectorTerms) > 0
+}
+
+// resourceClaimMark begins the label of pods that share a ResourceClaim that has no devices yet.
+const resourceClaimMark = "resourceclaim!"
+
+// ShareDevices makes pods that share a ResourceClaim without devices follow each other to one node, where the first
+// of them gets devices.
+func ShareDevices(shape *cluster.Shape, claim types.NamespacedName) {
+	together(shape, resourceClaimMark+claim.Name, claim.Namespace, corev1.LabelHostname)
+}
+
+// ReachDevices has pods go where devices can be used that they have already.
+func ReachDevices(shape *cluster.Shape, from *corev1.NodeSelector) {
+	terms, ok := both(shape.VolumeTerms, reachable(from))
+	if !ok && shape.Unable == "" {
+		shape.Unable = "no node can reach all devices and volumes of the pod: some of its ResourceClaims have " +
+			"devices that are elsewhere; delete these claims"
+	}
+	shape.VolumeTerms = terms
+}
