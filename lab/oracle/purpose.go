@@ -6,9 +6,11 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // The rules by which plans are stricter than the scheduler on purpose. Each leaves a pod
@@ -18,7 +20,7 @@ import (
 
 // onPurpose reports whether plans avoid a node that accepts the pod.
 func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bool {
-	return st.undecided(ctx, pod, node) || st.spreadsFurther(ctx, pod, node)
+	return lacksRoom(st, pod, node) || st.undecided(ctx, pod, node) || st.spreadsFurther(ctx, pod, node)
 }
 
 // undecided: instances that are being launched may still turn out otherwise, and then the
@@ -27,6 +29,33 @@ func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bo
 // all of them turn out, in which it is refused.
 func (st *stage) undecided(ctx context.Context, pod *corev1.Pod, node string) bool {
 	return !st.eachOutcome(pod, node, func() bool { return st.judge(ctx, pod, node)[0].accepted })
+}
+
+// lacksRoom: an instance that may still turn out to be of several types counts as having the least that any of them has,
+// less what the DaemonSets of any of them request. Each type by itself may leave more.
+func lacksRoom(st *stage, pod *corev1.Pod, node string) bool {
+	options := st.options[node]
+	if len(options) < 2 {
+		return false
+	}
+	room := options[0].instanceType.Allocatable
+	for _, o := range options {
+		room = room.Min(o.instanceType.Allocatable)
+	}
+	for _, ds := range st.world.Daemons {
+		for _, o := range options {
+			if d := daemonPod(ds, nodeObject(node, o.instanceType, o.labels)); d != nil {
+				room = room.Sub(podspec.PodRequests(d))
+				break
+			}
+		}
+	}
+	for _, p := range st.nodes.byName[node].GetPods() {
+		if of := metav1.GetControllerOf(p.GetPod()); of == nil || of.Kind != "DaemonSet" {
+			room = room.Sub(podspec.PodRequests(p.GetPod()))
+		}
+	}
+	return !podspec.PodRequests(pod).FitsIn(room)
 }
 
 func valueOf(o option, key string) string {
