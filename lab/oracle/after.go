@@ -41,7 +41,7 @@ func Next(ctx context.Context, w *World) (next *World, excused []string, err err
 		return nil, nil, err
 	}
 	st.judgeLeft(ctx)
-	if len(p.Placements) == 0 && len(s.Instances) == 0 {
+	if len(p.Placements)+len(p.Launches)+len(s.Instances) == 0 {
 		return nil, st.excused, nil
 	}
 	st.gone()

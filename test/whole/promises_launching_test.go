@@ -287,7 +287,7 @@ func (p *promises) orders(c *karpv1.NodeClaim) {
 // room for them elsewhere. Nodes that stopped to be ready a moment ago are room as far as the
 // controller knows, and so is what has been ordered and has not joined yet.
 func (p *promises) withdraws(c *karpv1.NodeClaim) {
-	if p.isStatic(c) {
+	if pool := p.pools[c.Labels[api.LabelNodePool]]; p.isStatic(c) || pool != nil && pool.Annotations[api.AnnotationHours] != "" {
 		return // its pool has too many, whatever pods need
 	}
 	least, _ := p.wanted.lately()

@@ -98,6 +98,12 @@ func (w *world) tempest(seed uint64) {
 	if hasStatic(u) {
 		w.pool("kept", func(p *karpv1.NodePool) { keeps(int64(3*u("kept")), int64(5*u("kept most")))(p) })
 	}
+	if hasHours(u) {
+		w.pool("day", func(p *karpv1.NodePool) {
+			p.Spec.Weight = new(int32(10))
+			hours(shifts)(p)
+		})
+	}
 	if hasBuffer(u) {
 		w.podTemplate("web")
 		w.buffer("spare", int32(3*u("spare")), nil)
@@ -136,6 +142,13 @@ func (w *world) tempest(seed uint64) {
 	if hasBuffer(u) {
 		w.scaleBuffer("spare", 0)
 	}
+	if hasHours(u) {
+		day := &karpv1.NodePool{}
+		if err := w.hand.Get(w.t.Context(), client.ObjectKey{Name: "day"}, day); err != nil {
+			w.t.Fatal(err)
+		}
+		edit(w, day, func(p *karpv1.NodePool) { p.Annotations = nil })
+	}
 	if has(lostBinds) && u("last binds") < 0.5 {
 		w.losesBinds(func(p *corev1.Pod) bool { return u("last/"+string(p.UID)) < 0.5 })
 		time.Sleep(3 * time.Minute) // virtual: nodes come, and others take what was nominated
@@ -159,6 +172,12 @@ func (w *world) tempest(seed uint64) {
 
 // hasStatic reports whether a static pool is beside the other one, and is scaled in the trouble.
 func hasStatic(u draws) bool { return u("static") < 0.3 }
+
+// hasHours reports whether there is a pool with hours, which is open and closed for some minutes each in the trouble.
+func hasHours(u draws) bool { return u("hours") < 0.3 }
+
+// shifts are hours that change twice in ten minutes.
+const shifts = `changes: [{at: "*/10 * * * *", nodes: 3}, {at: "5-59/10 * * * *", nodes: 0}]`
 
 // hasOverlays reports whether NodeOverlays come, change and go in the trouble.
 func hasOverlays(u draws) bool { return u("overlays") < 0.3 }
