@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/constraint"
 )
 
@@ -21,12 +22,12 @@ type Counted struct {
 }
 
 // Bundles divides a claim into what can be allocated apart. selectors names the selectors, by number: different
-// ones differently.
-func Bundles(c Claim, selectors []string) (out []Counted) {
+// ones differently. shared are those that shared devices meet: one request gets each of these at most once.
+func Bundles(c Claim, selectors []string, shared bitset.Set) (out []Counted) {
 	for _, part := range joined(c) {
 		n, r := int64(1), part.Requests[0]
 		if len(part.Requests) == 1 && len(part.Constraints) == 0 && len(r.Alternatives) == 1 {
-			if ask := r.Alternatives[0]; ask.Count > 1 {
+			if ask := r.Alternatives[0]; ask.Count > 1 && !(ask.Selector < 64*len(shared) && shared.Has(ask.Selector)) {
 				n, ask.Count = ask.Count, 1
 				part.Requests = []Request{{Name: r.Name, Alternatives: []Ask{ask}}}
 			}
@@ -203,5 +204,5 @@ func (b *Bundle) single() *Ask {
 // suits reports whether the device does for a request for one device.
 func (d *Device) suits(ask *Ask) bool {
 	_, tainted := constraint.Untolerated(d.Taints, ask.Tolerations)
-	return d.meets(ask.Selector) && !tainted
+	return d.meets(ask.Selector) && !tainted && !d.Taken
 }

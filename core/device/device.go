@@ -22,6 +22,7 @@ type Device struct {
 	Attributes         []Attribute         // by which constraints compare devices; sorted by name
 	Taints             []constraint.Taint  // those that keep claims off
 	Consumes           []quantity.Extended // of the counters of its inventory
+	Taken              bool                // it is allocated: nothing else gets it, nor all devices with it
 	Shared             bool                // it takes many allocations, as far as its capacity allows
 	Capacity           []Capacity          // sorted by name
 }

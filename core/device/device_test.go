@@ -52,7 +52,7 @@ func of(list []device.Device) device.Inventory { return device.Inventory{Devices
 
 func bundles(claims ...device.Claim) (out []*device.Bundle) {
 	for _, c := range claims {
-		for _, b := range device.Bundles(c, selectors) {
+		for _, b := range device.Bundles(c, selectors, bitset.Full(3)) {
 			for range b.N {
 				out = append(out, b.Bundle)
 			}
@@ -309,6 +309,7 @@ func randomClaim(r *rand.Rand) device.Claim {
 // slot is one device to be found: of an alternative that has been chosen.
 type slot struct {
 	bundle int
+	first  int // position of the first slot of the request
 	ask    *device.Ask
 	rules  []*device.Constraint
 	only   int // the device that it has to be; -1: any
@@ -332,7 +333,7 @@ func possible(inv *device.Inventory, mix []*device.Bundle) bool {
 		q := &b.Requests[places[at].request]
 		for i := range q.Alternatives {
 			a := &q.Alternatives[i]
-			s := slot{bundle: places[at].bundle, ask: a, only: -1}
+			s := slot{bundle: places[at].bundle, first: len(slots), ask: a, only: -1}
 			for k := range b.Constraints {
 				rule := &b.Constraints[k]
 				if len(rule.Requests) == 0 || slices.Contains(rule.Requests, q.Name) {
@@ -380,7 +381,7 @@ func fill(inv *device.Inventory, slots []slot, got []int) bool {
 	for d := range inv.Devices {
 		s := slots[len(got)]
 		if s.only >= 0 && s.only != d || !inv.Devices[d].Meets.Has(s.ask.Selector) || !has(&inv.Devices[d], s.ask) ||
-			!inv.Devices[d].Shared && slices.Contains(got, d) {
+			slices.Contains(got[s.first:], d) || !inv.Devices[d].Shared && slices.Contains(got, d) {
 			continue
 		}
 		if fill(inv, slots, append(slices.Clip(got), d)) {

@@ -80,6 +80,9 @@ func New(bundles []*Bundle, inventories []*Inventory) *Dimensions {
 	d.findWithin(inventories)
 	d.findDrivers(inventories)
 	for _, members := range d.competing(inventories) {
+		if d.oneCountsAll(members, inventories) {
+			continue
+		}
 		s := set{members: members}
 		var names []string
 		for _, m := range members {
@@ -90,6 +93,42 @@ func New(bundles []*Bundle, inventories []*Inventory) *Dimensions {
 		d.sets = append(d.sets, s)
 	}
 	return d
+}
+
+// oneCountsAll reports whether the amount of one of the bundles counts all of them, and no more than that has to be
+// known: they are single devices, each of which is free or is not, and their selectors contain each other or are
+// disjoint.
+func (d *Dimensions) oneCountsAll(members []int, inventories []*Inventory) bool {
+	for _, inv := range inventories {
+		for _, m := range members {
+			if _, plain := inv.plain(d.bundles[m]); !plain {
+				return false
+			}
+		}
+	}
+	within := func(a, b int) bool { return slices.Contains(d.within[b], a) }
+	for k, a := range members {
+		for _, b := range members[k+1:] {
+			if !within(a, b) && !within(b, a) && d.overlap(a, b, inventories) {
+				return false
+			}
+		}
+	}
+	return slices.ContainsFunc(members, func(i int) bool {
+		return !slices.ContainsFunc(members, func(m int) bool { return !within(m, i) })
+	})
+}
+
+// overlap reports whether any device may be used by both bundles.
+func (d *Dimensions) overlap(a, b int, inventories []*Inventory) bool {
+	for _, inv := range inventories {
+		for i := range inv.Devices {
+			if d.bundles[a].mayUse(&inv.Devices[i]) && d.bundles[b].mayUse(&inv.Devices[i]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // findWithin finds the bundles of one device that do with the devices of others.

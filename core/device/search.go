@@ -100,7 +100,7 @@ func (r reading) of(d *Device) string {
 		value, has := d.Attribute(name)
 		fmt.Fprintf(&b, "%v%q", has, value)
 	}
-	fmt.Fprint(&b, d.Taints, d.Consumes, d.Shared, d.Capacity)
+	fmt.Fprint(&b, d.Taints, d.Consumes, d.Shared, d.Taken, d.Capacity)
 	return b.String()
 }
 
@@ -185,11 +185,7 @@ func (s *search) some(at, r int, ask *Ask, left int64, from int) bool {
 			continue
 		}
 		tried = append(tried, alike)
-		next := i + 1
-		if s.inv.Devices[i].Shared {
-			next = i
-		}
-		if s.some(at, r, ask, left-1, next) {
+		if s.some(at, r, ask, left-1, i+1) {
 			return true
 		}
 		s.giveBack(at, r, ask, i)
@@ -219,18 +215,15 @@ func (s *search) all(at, r int, ask *Ask) bool {
 	return false
 }
 
-// holds reports whether the device, with nothing allocated, has the capacities that are asked for.
+// holds reports whether the device, with what is allocated already, has the capacities that an alternative consumes.
 func (d *Device) holds(ask *Ask) bool {
 	for _, asked := range ask.Capacity {
-		at := slices.IndexFunc(d.Capacity, func(c Capacity) bool { return c.Name == asked.Name })
-		if at < 0 {
+		if !slices.ContainsFunc(d.Capacity, func(c Capacity) bool { return c.Name == asked.Name }) {
 			return false
 		}
-		amount, ok := asked.Amount, true
-		if d.Shared {
-			amount, ok = d.Capacity[at].consumed(asked.Amount)
-		}
-		if !ok || amount > d.Capacity[at].Amount {
+	}
+	for c := range d.Capacity {
+		if amount, ok := d.consumes(c, ask); !ok || amount > d.Capacity[c].Amount-d.Capacity[c].Used {
 			return false
 		}
 	}
@@ -240,7 +233,7 @@ func (d *Device) holds(ask *Ask) bool {
 // take allocates a device, if it may be.
 func (s *search) take(at, r int, ask *Ask, i int) bool {
 	d, b := &s.inv.Devices[i], s.bundles[at]
-	if s.count == DevicesMax || s.taken[i] > 0 && !d.Shared || !d.holds(ask) {
+	if d.Taken || s.count == DevicesMax || s.taken[i] > 0 && !d.Shared || !d.holds(ask) {
 		return false
 	}
 	if _, tainted := constraint.Untolerated(d.Taints, ask.Tolerations); tainted {
@@ -312,26 +305,26 @@ func (s *search) counter(name string) int {
 func (s *search) consume(i int, ask *Ask, n int64) bool {
 	d := &s.inv.Devices[i]
 	for c := range d.Capacity {
-		if amount := d.consumes(c, ask); s.left[i][c] < n*amount {
+		amount, _ := d.consumes(c, ask)
+		if s.left[i][c] < n*amount {
 			for undo := range c {
-				s.left[i][undo] += n * d.consumes(undo, ask)
+				amount, _ := d.consumes(undo, ask)
+				s.left[i][undo] += n * amount
 			}
 			return false
-		} else {
-			s.left[i][c] -= n * amount
 		}
+		s.left[i][c] -= n * amount
 	}
 	return true
 }
 
-// consumes is how much of a capacity of the shared device, which holds it, an alternative consumes.
-func (d *Device) consumes(c int, ask *Ask) int64 {
+// consumes is how much of a capacity an alternative consumes where the device is shared, and whether it may be.
+func (d *Device) consumes(c int, ask *Ask) (amount int64, ok bool) {
 	asked, is := int64(0), func(e quantity.Extended) bool { return e.Name == d.Capacity[c].Name }
 	if at := slices.IndexFunc(ask.Capacity, is); at >= 0 {
 		asked = ask.Capacity[at].Amount
 	}
-	amount, _ := d.Capacity[c].consumed(asked)
-	return amount
+	return d.Capacity[c].consumed(asked)
 }
 
 // joins reports whether the device may join others with these values of the constraint's attribute.

@@ -252,3 +252,38 @@ func TestPodsGoWhereTheirDevicesAre(t *testing.T) {
 		})
 	}
 }
+
+// What a driver publishes of a node of a type says what the next one will have: of its name, of attributes that
+// nothing else knows of, and of how many there are.
+func TestATypeHasWhatItsNodesPublish(t *testing.T) {
+	fpga := strings.NewReplacer("gpu.nvidia.com", "fpga.example.com", "gpu", "fpga").Replace(gpuClass)
+	wants := strings.ReplaceAll(oneGPU, "gpu.nvidia.com", "fpga.example.com")
+	slice := strings.NewReplacer("gpu.nvidia.com", "fpga.example.com", "gpu", "fpga").Replace(publishes("n", 2, 1))
+	k := devicesOf(t, fpga, template("fpga", wants),
+		claimant("a", "fpga"), claimant("b", "fpga"), claimant("c", "fpga"))
+	if got, want := planned(k), "a nowhere: no type has devices:fpga.example.com"; got != want {
+		t.Errorf("before any node has shown it:\n%s\nwant:\n%s", got, want)
+	}
+	node := strings.Replace(gpuNode("n", "c.large"), "{kubernetes", `{karpenter.sh/initialized: "true", kubernetes`, 1)
+	see(t, k, node, slice)
+	if got, want := planned(k), "a on n\nb on n\nlaunch c.large for c"; got != want {
+		t.Errorf("once a node has:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// Devices of one root are allocated together, as far as the node's roots go.
+func TestDevicesOfOneRootGoTogether(t *testing.T) {
+	pair := `{requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}], ` +
+		`constraints: [{matchAttribute: gpu.nvidia.com/root}]}`
+	slice := publishes("n", 4, 1)
+	for i, root := range []string{"a", "a", "b", "c"} {
+		of := fmt.Sprintf("uuid: {string: n-%d}", i)
+		slice = strings.Replace(slice, of, of+", root: {string: "+root+"}", 1)
+	}
+	k := devicesOf(t, gpuClass, template("pair", pair), template("one", oneGPU), gpuNode("n", "g.four"), slice,
+		claimant("a", "pair"), claimant("b", "pair"), claimant("v", "one"), claimant("w", "one"))
+	want := "a on n\nb nowhere: no type has devices:2*gpu.nvidia.com with one gpu.nvidia.com/root\nv on n\nw on n"
+	if got := planned(k); got != want {
+		t.Errorf("planned:\n%s\nwant:\n%s", got, want)
+	}
+}

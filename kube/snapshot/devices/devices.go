@@ -15,6 +15,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
@@ -44,12 +45,14 @@ type Table struct {
 	stale  bool // an object has changed since the last snapshot
 	moved  bool // so has a device, or which are of a class
 	read   map[*resourcev1.ResourceClaimSpec]read
+	many   bitset.Set // the selectors that shared devices meet
 	shared map[types.NamespacedName]sharing
 	world  world
 }
 
 // read is what a claim consists of, or why that is not known.
 type read struct {
+	claim   device.Claim
 	bundles []device.Counted
 	whyNot  string
 }
@@ -167,7 +170,9 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	if t.Ignored || t.partial {
 		return
 	}
-	var bundles []*device.Bundle
+	if t.reader.Renew() {
+		t.read, t.moved = nil, true
+	}
 	readBefore := t.read
 	t.read, t.shared = map[*resourcev1.ResourceClaimSpec]read{}, map[types.NamespacedName]sharing{}
 	for use := range t.shapes.DeviceUses() {
@@ -189,10 +194,8 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 			}
 			t.read[spec] = r
 		}
-		for _, b := range r.bundles {
-			bundles = append(bundles, b.Bundle)
-		}
 	}
+	bundles := t.divide()
 	before := t.world.same
 	if len(bundles) > 0 {
 		t.world = t.newWorld(bundles, catalogues)
@@ -210,7 +213,27 @@ func (t *Table) readClaim(spec *resourcev1.ResourceClaimSpec) read {
 	if err != nil {
 		return read{whyNot: err.Error()}
 	}
-	return read{bundles: device.Bundles(claim, t.reader.Names())}
+	return read{claim: claim}
+}
+
+// divide finds what the claims consist of, and lists it.
+func (t *Table) divide() (bundles []*device.Bundle) {
+	if len(t.read) == 0 {
+		return nil
+	}
+	many := t.reader.MetByShared(t.slices)
+	again := !slices.Equal(many, t.many)
+	t.many = many
+	for spec, r := range t.read {
+		if r.bundles == nil || again {
+			r.bundles = device.Bundles(r.claim, t.reader.Names(), many)
+			t.read[spec] = r
+		}
+		for _, b := range r.bundles {
+			bundles = append(bundles, b.Bundle)
+		}
+	}
+	return bundles
 }
 
 // look finds the claim of a pod, or what it will be; whyNot is set where the pod has to wait for something else.
@@ -309,7 +332,7 @@ func (t *Table) showNodes(s *cluster.Snapshot) {
 		}
 		inv, published := &device.Inventory{}, map[string]bool{}
 		for _, p := range on[n.Name] {
-			t.reader.AddFree(inv, p, n.Name, allocated)
+			t.reader.AddPool(inv, p, n.Name, allocated)
 			published[p.Driver] = published[p.Driver] || p.Complete
 		}
 		if name, _ := n.Labels.Get(cluster.LabelInstanceType); !n.Initialized {

@@ -60,7 +60,7 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 		if p := &out.from.pools[i]; p.Complete {
 			inv := &device.Inventory{}
 			for _, node := range p.Nodes() {
-				t.reader.AddFree(inv, p, node, resourceclaim.Allocated{})
+				t.reader.AddPool(inv, p, node, resourceclaim.Allocated{})
 			}
 			all = append(all, inv)
 		}

@@ -125,8 +125,9 @@ func AllocatedTo(claims map[types.NamespacedName]*resourcev1.ResourceClaim) Allo
 	return out
 }
 
-// AddFree adds to an inventory what is free of a complete pool on a node. Another pool makes the inventory partial.
-func (r *Reader) AddFree(to *device.Inventory, p *Pool, node string, allocated Allocated) {
+// AddPool adds to an inventory the devices of a complete pool on a node, with what is allocated of them. Another pool
+// makes the inventory partial.
+func (r *Reader) AddPool(to *device.Inventory, p *Pool, node string, allocated Allocated) {
 	if !p.Complete {
 		to.Partial = true
 		return
@@ -136,19 +137,19 @@ func (r *Reader) AddFree(to *device.Inventory, p *Pool, node string, allocated A
 	}
 	for _, s := range p.Slices {
 		for i, d := range r.devices(s) {
-			if taken := allocated.take(&d, to.Counters); nodeOf(s, &s.Spec.Devices[i]) == node && !taken {
+			allocated.take(&d, to.Counters)
+			if nodeOf(s, &s.Spec.Devices[i]) == node {
 				to.Devices = append(to.Devices, d)
 			}
 		}
 	}
 }
 
-// take takes what claims have off a device and off the counters that it consumes, and reports whether the device is
-// taken whole.
-func (a Allocated) take(d *device.Device, counters []quantity.Extended) bool {
+// take takes what claims have off a device and off the counters that it consumes.
+func (a Allocated) take(d *device.Device, counters []quantity.Extended) {
 	id := DeviceID{d.Driver, d.Pool, d.Name}
 	if a.times[id] == 0 {
-		return false
+		return
 	}
 	for _, c := range d.Consumes {
 		for i := range counters {
@@ -161,10 +162,7 @@ func (a Allocated) take(d *device.Device, counters []quantity.Extended) bool {
 	for i := range d.Capacity {
 		d.Capacity[i].Used += a.consumed[id][d.Capacity[i].Name]
 	}
-	if d.Shared {
-		d.Consumes = nil // drawn already
-	}
-	return !d.Shared
+	d.Taken, d.Consumes = !d.Shared, nil // which is drawn already
 }
 
 func countersOf(driver, pool string, sets []resourcev1.CounterSet) (out []quantity.Extended) {

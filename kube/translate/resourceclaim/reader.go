@@ -54,6 +54,20 @@ func NewReader() *Reader {
 		numbers: map[string]int{}, known: map[*resourcev1.ResourceSlice]known{}}
 }
 
+// selectorsMost is how many selectors are kept: those of claims that are gone count too.
+const selectorsMost = 2000
+
+// Renew forgets all selectors if there are many, and reports whether it did: all claims have to be read again.
+func (r *Reader) Renew() bool {
+	if len(r.selectors) <= selectorsMost {
+		return false
+	}
+	r.selectors, r.names = nil, nil
+	clear(r.numbers)
+	clear(r.known)
+	return true
+}
+
 // Forget drops what is remembered of a slice that is not read any more.
 func (r *Reader) Forget(s *resourcev1.ResourceSlice) { delete(r.known, s) }
 
@@ -72,6 +86,25 @@ func (r *Reader) devices(s *resourcev1.ResourceSlice) []device.Device {
 
 // Names are the names of all selectors read so far, by number. They must not be written.
 func (r *Reader) Names() []string { return r.names }
+
+// MetByShared are the selectors read so far that any shared device of the slices meets.
+func (r *Reader) MetByShared(all map[string]*resourcev1.ResourceSlice) bitset.Set {
+	out := bitset.New(len(r.selectors))
+	for _, s := range all {
+		is := func(d resourcev1.Device) bool {
+			return d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations
+		}
+		if !slices.ContainsFunc(s.Spec.Devices, is) {
+			continue
+		}
+		for _, d := range r.devices(s) {
+			if d.Shared {
+				out.Or(d.Meets)
+			}
+		}
+	}
+	return out
+}
 
 // Claim reads what a claim requests. An error says what is missing or wrong, and what to do.
 func (r *Reader) Claim(spec *resourcev1.ResourceClaimSpec) (out device.Claim, err error) {
