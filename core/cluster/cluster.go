@@ -286,6 +286,9 @@ type Node struct {
 type InMove struct {
 	Rests  string // why it is left alone for a little while, whatever speaks for letting it go; empty: it is not
 	Closed bool   // it is to go with a move, and may yet stay: see Close
+	// Unneeded says that what it was launched for did not come about: it goes once it is empty, however long it was.
+	// No snapshot of a cluster says so; plans do.
+	Unneeded bool
 }
 
 // TaintEmptying is on nodes that are to empty: kube-scheduler puts pods on others while these have room, since its

@@ -22,6 +22,7 @@ type Snapshot struct {
 	Overlays  []Overlay // in the order in which they count; the catalogues of Pools are what they make of them
 	Daemons   []Daemon
 	Buffers   []Buffer
+	Requested []ProvisioningRequest
 	PDBs      []PodDisruptionBudget
 	Breakers  []Breaker
 	Freeze    string // why no node may be disturbed for the time being, by its user's word or since the clock is in doubt; empty: it may
@@ -78,6 +79,9 @@ func (s *Snapshot) SortLists() {
 	slices.SortFunc(s.Buffers, func(a, b Buffer) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+	slices.SortFunc(s.Requested, func(a, b ProvisioningRequest) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // Without returns a snapshot in which the named nodes are gone and their
@@ -101,7 +105,7 @@ func (s *Snapshot) Without(nodes ...string) *Snapshot {
 	return &out
 }
 
-// Shapes lists the shapes of all pods, daemons and buffers, each once, by first use. Cost:
+// Shapes lists the shapes of all pods, daemons, buffers and requests, each once, by first use. Cost:
 // linear in pods.
 func (s *Snapshot) Shapes() []*Shape {
 	var out []*Shape
@@ -131,6 +135,11 @@ func (s *Snapshot) Shapes() []*Shape {
 	}
 	for i := range s.Buffers {
 		use(s.Buffers[i].Shape)
+	}
+	for i := range s.Requested {
+		for j := range s.Requested[i].Sets {
+			use(s.Requested[i].Sets[j].Shape)
+		}
 	}
 	return out
 }

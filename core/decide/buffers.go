@@ -48,9 +48,7 @@ func headroomOf(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 		reopen(with.Nodes)
 	}
 	with.Waiting = virtual
-	with.SortLists()
-	policy.Nominated = true // kube-scheduler puts no virtual pod elsewhere
-	found, _, _ := homes(with, policy, effort)
+	found := homesOfVirtual(with, policy, effort)
 	found.Placements = slices.Concat(stay, found.Placements)
 	out := headroom{spotMore: found.SpotMore, steps: found.Steps, exhausted: found.Exhausted}
 	names := map[string]string{}
@@ -58,7 +56,7 @@ func headroomOf(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 		l := found.Launches[i]
 		names[l.Name] = fmt.Sprintf("buffer-%d", i+1)
 		l.Name, l.Joins = names[l.Name], nil
-		l.KeepForBuffers()
+		l.PartVirtual()
 		out.launches = append(out.launches, l)
 	}
 	for i := range s.Buffers {
@@ -67,17 +65,39 @@ func headroomOf(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	return out
 }
 
+// homesOfVirtual finds places for virtual pods, which wait in the snapshot.
+func homesOfVirtual(with *cluster.Snapshot, policy Policy, effort Effort) place.Result {
+	with.SortLists()
+	policy.Nominated = true // kube-scheduler puts no virtual pod elsewhere
+	found, _, _ := homes(with, policy, effort)
+	return found
+}
+
+// landed is a place that was found beside what the plan launches, as the plan says it. names are those of launches for
+// virtual pods.
+func landed(p plan.Placement, names map[string]string) plan.Placement {
+	switch name, ofPlans := strings.CutPrefix(p.Target, ofPlan); {
+	case p.On == plan.OnLaunch:
+		p.Target = names[p.Target]
+	case p.On == plan.OnInstance && ofPlans:
+		p.On, p.Target = plan.OnLaunch, name
+	}
+	return p
+}
+
+// closedPools are the pools where none of them may launch anything.
+func closedPools(pools []cluster.Pool, why string) []cluster.Pool {
+	out := slices.Clone(pools)
+	for i := range out {
+		out[i].NotReady = why
+	}
+	return out
+}
+
 // withPlaced is the snapshot in which every real pod is where it is to go, and launches are among the instances.
 func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placement) *cluster.Snapshot {
-	out := *s
+	out := withInstances(s, launches, ofPlan)
 	out.Waiting, out.Expected = nil, nil
-	out.Nodes, out.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
-	if len(launches) > 0 {
-		out.Pools, out.Quotas = slices.Clone(s.Pools), slices.Clone(s.Quotas)
-	}
-	for i := range launches {
-		out.Instances = append(out.Instances, removal.Coming(&out, &launches[i], ofPlan+launches[i].Name))
-	}
 	onNode, onInstance := map[string][]cluster.Pod{}, map[string][]cluster.Pod{}
 	for _, p := range taken {
 		switch p.On {
@@ -104,7 +124,21 @@ func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	}
 	for i := range out.Instances {
 		m := &out.Instances[i]
-		m.LaunchedFor, m.Pods = nil, onInstance[m.Claim]
+		m.LaunchedFor, m.Pods = nil, slices.Concat(m.Pods, onInstance[m.Claim])
+	}
+	return out
+}
+
+// withInstances is the snapshot with launches among the instances being launched, under names that begin so. Its lists of
+// nodes and instances are its own.
+func withInstances(s *cluster.Snapshot, launches []plan.Launch, prefix string) *cluster.Snapshot {
+	out := *s
+	out.Nodes, out.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
+	if len(launches) > 0 {
+		out.Pools, out.Quotas = slices.Clone(s.Pools), slices.Clone(s.Quotas)
+	}
+	for i := range launches {
+		out.Instances = append(out.Instances, removal.Coming(&out, &launches[i], prefix+launches[i].Name))
 	}
 	return &out
 }
@@ -113,10 +147,7 @@ func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 // long, and nothing that is needed then is withdrawn. It returns the pods that are left.
 func onWhatStays(s *cluster.Snapshot, virtual []cluster.Pod, policy Policy) (stay []plan.Placement, left []cluster.Pod) {
 	with := *s
-	with.Waiting, with.Pools = virtual, slices.Clone(s.Pools)
-	for i := range with.Pools {
-		with.Pools[i].NotReady = "nothing is launched while there is room"
-	}
+	with.Waiting, with.Pools = virtual, closedPools(s.Pools, "nothing is launched while there is room")
 	with.SortLists()
 	options := policy.asking()
 	options.Steps, options.Unproven, options.Unexplained = placeSteps, true, true
@@ -156,13 +187,7 @@ func planned(b *cluster.Buffer, found *place.Result, launches map[string]string)
 			continue
 		}
 		out.Missing--
-		switch name, ofPlans := strings.CutPrefix(p.Target, ofPlan); {
-		case p.On == plan.OnLaunch:
-			p.Target = launches[p.Target]
-		case p.On == plan.OnInstance && ofPlans:
-			p.On, p.Target = plan.OnLaunch, name
-		}
-		out.Places = append(out.Places, p)
+		out.Places = append(out.Places, landed(p, launches))
 	}
 	for _, u := range found.Unplaced {
 		if slices.ContainsFunc(u.Pods, func(p cluster.Pod) bool { return isOf(b, &p) }) {
@@ -177,11 +202,10 @@ func planned(b *cluster.Buffer, found *place.Result, launches map[string]string)
 }
 
 func isOf(b *cluster.Buffer, p *cluster.Pod) bool {
-	name, _, _ := strings.Cut(p.Name, "/")
-	return p.Shape.Virtual && p.Namespace == b.Namespace && name == b.Name
+	return p.Shape.Virtual && ownerOf(p) == (plan.VirtualPods{Kind: plan.KindBuffer, Namespace: b.Namespace, Name: b.Name})
 }
 
-// places lists where all virtual pods are.
+// places lists where all virtual pods of buffers are.
 func places(buffers []plan.Buffer) []plan.Placement {
 	var out []plan.Placement
 	for i := range buffers {
@@ -190,11 +214,11 @@ func places(buffers []plan.Buffer) []plan.Placement {
 	return out
 }
 
-// withBuffers is the snapshot with virtual pods on the nodes that have room for them, as a search for nodes that
+// withVirtual is the snapshot with virtual pods on the nodes that have room for them, as a search for nodes that
 // may go sees it. It returns their other places.
-func withBuffers(s *cluster.Snapshot, buffers []plan.Buffer) (out *cluster.Snapshot, others []plan.Placement) {
+func withVirtual(s *cluster.Snapshot, places []plan.Placement) (out *cluster.Snapshot, others []plan.Placement) {
 	on := map[string][]cluster.Pod{}
-	for _, p := range places(buffers) {
+	for _, p := range places {
 		if p.On == plan.OnNode {
 			on[p.Target] = append(on[p.Target], p.Pod.MovedTo(p.Target))
 		} else {
@@ -224,7 +248,7 @@ func withoutVirtual(moves []plan.Move) {
 			m.Removals[j].Pods = slices.DeleteFunc(slices.Clone(m.Removals[j].Pods), virtual)
 		}
 		for j := range m.Launches {
-			m.Launches[j].KeepForBuffers()
+			m.Launches[j].PartVirtual()
 		}
 		m.Placements = slices.DeleteFunc(slices.Clone(m.Placements), func(p plan.Placement) bool { return virtual(p.Pod) })
 	}

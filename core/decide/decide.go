@@ -26,6 +26,7 @@ import (
 type Policy struct {
 	IgnoreReplicas  bool                   // static pools get no nodes, and lose none for having too many
 	IgnoreBuffers   bool                   // no capacity is kept for CapacityBuffers
+	IgnoreRequests  bool                   // ProvisioningRequests get no capacity, and pods that consume them wait for none
 	MinValues       provisioning.MinValues // what to do when minValues cannot be kept
 	Preferences     Preferences            // what to do about preferences of pods that may give way
 	PreferenceWorth float64                // by what share a preference may raise what its pods cost without it; 0 means Worth
@@ -91,44 +92,52 @@ func DecideAgain(s *cluster.Snapshot, policy Policy, effort Effort, found *disru
 func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption.Found) plan.Plan {
 	known, fixed := s, replicasOf(s, policy)
 	s = fixed.begun(s)
+	booked := bookingsOf(s, policy, effort)
+	s = booked.begun(s, policy)
 	placed, likely, dropped := homes(s, policy, effort)
 	coming := coming(s, placed.Placements, policy)
 	var room headroom
-	taken := slices.Concat(placed.Placements, coming.Placements)
+	launches, taken := placed.Launches, slices.Concat(placed.Placements, coming.Placements)
 	if !effort.Part {
-		room = headroomOf(s, placed.Launches, taken, policy, effort)
+		booked.seek(s, launches, taken, policy, effort)
+		launches, taken = slices.Concat(launches, booked.sought.launches), slices.Concat(taken, booked.sought.places)
+		room = headroomOf(s, launches, taken, policy, effort)
 	}
 	out := plan.Plan{
 		Basis:      s.Revision,
-		Launches:   slices.Concat(placed.Launches, room.launches),
+		Launches:   slices.Concat(launches, room.launches),
 		Placements: placed.Placements,
 		Unplaced:   placed.Unplaced,
 		Buffers:    room.buffers,
 		Joining:    placed.Joining,
 		Holds:      stayFor(s, placed.Placements),
 		CostBefore: cost(known),
-		Steps:      placed.Steps + coming.Steps + room.steps,
+		Steps:      placed.Steps + coming.Steps + room.steps + booked.steps,
 		Exhausted:  placed.Exhausted,
 		Bound:      placed.Bound,
 		Margins:    placed.Margins,
 		Likely:     likely,
-		SpotMore:   placed.SpotMore + room.spotMore,
+		SpotMore:   placed.SpotMore + room.spotMore + booked.spotMore,
 		Dropped:    dropped,
 	}
+	if !effort.Part {
+		out.Requested = booked.said()
+	}
 	real := s
-	s, others := withBuffers(s, room.buffers)
-	whole := !effort.Part && !room.exhausted && s.Unread == ""
+	s, others := withVirtual(s, slices.Concat(booked.sought.places, places(room.buffers)))
+	whole := !effort.Part && !room.exhausted && !booked.exhausted && s.Unread == ""
 	if whole {
 		placed.Launches = out.Launches
 		leaving := leave(promised(s, coming.Placements), &placed, slices.Concat(coming.Placements, others), policy, effort, found)
-		out.Withdrawals = withdrawals(s, &placed, &coming, others)
+		out.Withdrawals = withdrawals(s, &placed, &coming, slices.Concat(others, booked.taken()))
 		out.Moves, out.Kept, out.Asked = leaving.Moves, leaving.Kept, leaving.Asked()
 		withoutVirtual(out.Moves)
 		room.keepRoom(real, &out, taken, policy, effort)
 	}
-	if whole || len(s.Buffers) == 0 { // else nodes with virtual pods would seem empty
+	if whole || len(s.Buffers)+len(s.Requested) == 0 { // else nodes with virtual pods would seem empty
 		out.Emptying = emptying(s, &out)
 	}
+	booked.join(&out)
 	fixed.join(&out)
 	nameOverlays(known, &out)
 	out.CostAfter = out.CostBefore + change(known, &out)
@@ -178,7 +187,7 @@ func (p Policy) leaving() disruption.Options {
 func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Search {
 	s = withoutSurplus(s, p.Moves)
 	coming := coming(s, p.Placements, policy).Placements
-	s, others := withBuffers(promised(s, coming), p.Buffers)
+	s, others := withVirtual(promised(s, coming), p.VirtualPlaces())
 	return disruption.New(s, needed(p.Placements), simulatorOf(s, p.Launches, slices.Concat(p.Placements, coming, others), policy), policy.leaving())
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/core/removal"
 	"github.com/daemok/daemok/core/static"
 )
 
@@ -41,17 +40,13 @@ func (r *replicas) begun(s *cluster.Snapshot) *cluster.Snapshot {
 	if len(r.launches)+len(r.Withdrawals) == 0 {
 		return out
 	}
-	with := *out
-	with.Instances, with.Pools, with.Quotas = slices.Clone(s.Instances), slices.Clone(s.Pools), slices.Clone(s.Quotas)
+	with := withInstances(out, r.launches, ofLaunch)
 	for i := range with.Instances {
 		m := &with.Instances[i]
 		m.Deleting = m.Deleting || slices.ContainsFunc(r.Withdrawals, func(w plan.Withdrawal) bool { return w.Claim == m.Claim })
 	}
-	for i := range r.launches {
-		with.Instances = append(with.Instances, removal.Coming(&with, &r.launches[i], ofLaunch+r.launches[i].Name))
-	}
 	with.SortLists()
-	return &with
+	return with
 }
 
 // withoutSurplus closes the nodes that static pools remove.
@@ -79,9 +74,21 @@ func withoutSurplus(s *cluster.Snapshot, moves []plan.Move) *cluster.Snapshot {
 // join adds what static pools need to the plan. Instances that it launches for them have their names within the plan, and
 // name the pods that will find room on them.
 func (r *replicas) join(p *plan.Plan) {
+	rename(p, r.launches, ofLaunch)
+	p.Launches = append(r.launches, p.Launches...)
+	p.Short = r.short
+	p.Withdrawals = append(r.Withdrawals, p.Withdrawals...)
+	p.Moves = append(r.Moves, p.Moves...)
+	p.Kept = append(p.Kept, r.Kept...)
+	slices.SortFunc(p.Kept, func(a, b plan.Kept) int { return cmp.Compare(a.Node, b.Node) })
+}
+
+// rename gives launches their names within the plan, which were among the instances while it was made, under names that
+// begin so. They name the pods that will find room on them.
+func rename(p *plan.Plan, launches []plan.Launch, prefix string) {
 	at := map[string]*plan.Launch{}
-	for i := range r.launches {
-		at[ofLaunch+r.launches[i].Name] = &r.launches[i]
+	for i := range launches {
+		at[prefix+launches[i].Name] = &launches[i]
 	}
 	land := func(list []plan.Placement, takes bool) {
 		for i := range list {
@@ -98,6 +105,9 @@ func (r *replicas) join(p *plan.Plan) {
 	for i := range p.Buffers {
 		land(p.Buffers[i].Places, false)
 	}
+	for i := range p.Requested {
+		land(p.Requested[i].Places, false)
+	}
 	for i := range p.Moves {
 		land(p.Moves[i].Placements, false)
 	}
@@ -109,17 +119,11 @@ func (r *replicas) join(p *plan.Plan) {
 	})
 	for i := range p.Holds {
 		for j, name := range p.Holds[i].For {
-			p.Holds[i].For[j] = strings.TrimPrefix(name, ofLaunch)
+			p.Holds[i].For[j] = strings.TrimPrefix(name, prefix)
 		}
 		slices.Sort(p.Holds[i].For)
 	}
-	for i := range r.launches {
-		slices.SortFunc(r.launches[i].Pods, plan.ByName)
+	for i := range launches {
+		slices.SortFunc(launches[i].Pods, plan.ByName)
 	}
-	p.Launches = append(r.launches, p.Launches...)
-	p.Short = r.short
-	p.Withdrawals = append(r.Withdrawals, p.Withdrawals...)
-	p.Moves = append(r.Moves, p.Moves...)
-	p.Kept = append(p.Kept, r.Kept...)
-	slices.SortFunc(p.Kept, func(a, b plan.Kept) int { return cmp.Compare(a.Node, b.Node) })
 }

@@ -118,6 +118,9 @@ func (c *candidate) hindrance(s *cluster.Snapshot, g PDBs, reason plan.RemovalRe
 	case !SavesMoney(reason) && c.HasGrace:
 		return ""
 	}
+	if of := c.booked(); len(of) > 0 {
+		return "capacity is kept on it for " + plan.VirtualText(of)
+	}
 	for i := range c.Pods {
 		if why := g.Hold(&c.Pods[i]); why != "" {
 			return why
@@ -129,8 +132,16 @@ func (c *candidate) hindrance(s *cluster.Snapshot, g PDBs, reason plan.RemovalRe
 	return ""
 }
 
-// heldByBuffers reports whether the node would be empty but for virtual pods.
+// booked lists the requests whose capacity is kept on the node.
+func (c *candidate) booked() []plan.VirtualPods {
+	return slices.DeleteFunc(plan.VirtualPodsOf(c.Pods), func(x plan.VirtualPods) bool { return !x.Booked() })
+}
+
+// heldByBuffers reports whether the node would be empty but for virtual pods of buffers.
 func (c *candidate) heldByBuffers() bool {
+	if len(c.booked()) > 0 {
+		return false
+	}
 	real := slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool { return holds(&p) && !p.Shape.Virtual })
 	return !real && !IsEmpty(c.Node)
 }

@@ -245,8 +245,8 @@ func reported(c *candidate, a *place.Result) string {
 
 // few names some of the pods, or the buffers of virtual ones.
 func few(pods []cluster.Pod) string {
-	if of := plan.BufferPodsOf(pods); len(of) > 0 {
-		return plan.BufferText(of)
+	if of := plan.VirtualPodsOf(pods); len(of) > 0 {
+		return plan.VirtualText(of)
 	}
 	text := pods[0].Namespace + "/" + pods[0].Name
 	if more := len(pods) - 1; more > 0 {

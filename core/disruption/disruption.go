@@ -169,11 +169,18 @@ func (x *Search) emptiness(all []*candidate) task {
 				x.keepBy(c, plan.Empty, plan.KeptByRule, why)
 				continue
 			}
-			goes := x.snapshot.Now.Add(c.lead())
-			x.let(c, plan.Empty, fmt.Sprintf("empty for %s", goes.Sub(c.QuietSince).Truncate(time.Second)), nil)
+			x.let(c, plan.Empty, x.emptyFor(c), nil)
 		}
 		return false
 	}
+}
+
+// emptyFor says why an empty node goes.
+func (x *Search) emptyFor(c *candidate) string {
+	if c.Unneeded {
+		return "empty, and there is no capacity for the rest of the ProvisioningRequest that it was launched for"
+	}
+	return fmt.Sprintf("empty for %s", x.snapshot.Now.Add(c.lead()).Sub(c.QuietSince).Truncate(time.Second))
 }
 
 // let adds a move if the budgets allow it, and reports whether they did.
@@ -272,6 +279,9 @@ func quietDue(c *candidate) (at time.Time, ok bool) {
 func emptyDue(c *candidate) (at time.Time, ok bool) {
 	if !IsEmpty(c.Node) || c.Drifted == cluster.PoolDeleted {
 		return time.Time{}, false
+	}
+	if c.Unneeded {
+		return time.Time{}, true
 	}
 	at, ok = quietDue(c)
 	return at.Add(-c.lead()), ok

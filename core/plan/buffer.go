@@ -1,12 +1,6 @@
 package plan
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/daemok/daemok/core/cluster"
-)
+import "fmt"
 
 // Buffer is where a plan keeps the capacity of a CapacityBuffer.
 type Buffer struct {
@@ -57,84 +51,3 @@ func (b *Buffer) Fits() int64 {
 
 // Why gives the reasons in one line of 1 KiB at most.
 func (b *Buffer) Why() string { return Unplaced{Reasons: b.Reasons}.Why() }
-
-// On lists the buffers that keep capacity on the node, the instance being launched or the launch of the plan, with
-// how much.
-func (p *Plan) On(to Destination, target string) []BufferPods {
-	var pods []cluster.Pod
-	for i := range p.Buffers {
-		for _, x := range p.Buffers[i].Places {
-			if x.On == to && x.Target == target {
-				pods = append(pods, x.Pod)
-			}
-		}
-	}
-	return BufferPodsOf(pods)
-}
-
-// BufferPods is some virtual pods of one CapacityBuffer.
-type BufferPods struct {
-	Namespace, Name string
-	Pods            int
-}
-
-// String prints "3 pods of CapacityBuffer default/web".
-func (x BufferPods) String() string {
-	return fmt.Sprintf("%s of CapacityBuffer %s/%s", counted(x.Pods, "pod"), x.Namespace, x.Name)
-}
-
-// BufferPodsOf counts virtual pods by buffer, sorted; real pods do not count.
-func BufferPodsOf(pods []cluster.Pod) []BufferPods {
-	var out []BufferPods
-	for i := range pods {
-		name, virtual := bufferOf(&pods[i])
-		if !virtual {
-			continue
-		}
-		of := BufferPods{Namespace: pods[i].Namespace, Name: name}
-		at := slices.IndexFunc(out, func(x BufferPods) bool { return x.Namespace == of.Namespace && x.Name == of.Name })
-		if at < 0 {
-			at = len(out)
-			out = append(out, of)
-		}
-		out[at].Pods++
-	}
-	slices.SortFunc(out, func(a, b BufferPods) int {
-		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
-	})
-	return out
-}
-
-// BufferText prints "3 pods of CapacityBuffer default/web, 1 pod of CapacityBuffer default/batch".
-func BufferText(list []BufferPods) string {
-	var out []string
-	for _, x := range list {
-		out = append(out, x.String())
-	}
-	return strings.Join(out, ", ")
-}
-
-func bufferOf(p *cluster.Pod) (name string, virtual bool) {
-	if p.Shape == nil || !p.Shape.Virtual {
-		return "", false
-	}
-	name, _, _ = strings.Cut(p.Name, "/")
-	return name, true
-}
-
-// KeepForBuffers moves the virtual pods among those that the launch is for to its Buffers.
-func (l *Launch) KeepForBuffers() {
-	l.Buffers = BufferPodsOf(l.Pods)
-	if len(l.Buffers) == 0 {
-		return
-	}
-	l.Pods = slices.DeleteFunc(slices.Clone(l.Pods), func(p cluster.Pod) bool { return p.Shape.Virtual })
-	if len(l.Pods) == 0 {
-		l.Pods, l.Reason = nil, "capacity is kept for "+BufferText(l.Buffers)
-		return
-	}
-	l.Reason = WaitText(len(l.Pods)) + ", and capacity is kept for " + BufferText(l.Buffers)
-}
-
-// ForBuffers reports whether the launch is for virtual pods alone.
-func (l *Launch) ForBuffers() bool { return len(l.Buffers) > 0 && len(l.Pods) == 0 }

@@ -36,7 +36,7 @@ func (p Plan) LaunchCost() quantity.MicroUSDPerHour {
 func (p *Plan) ForPods() quantity.MicroUSDPerHour {
 	sum := p.LaunchCost()
 	for i := range p.Launches {
-		if p.Launches[i].Static || p.Launches[i].ForBuffers() {
+		if p.Launches[i].Static || p.Launches[i].ForVirtual() {
 			sum -= p.Launches[i].Choice.Cost()
 		}
 	}

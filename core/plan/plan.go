@@ -29,6 +29,7 @@ type Plan struct {
 	Unplaced    []Unplaced
 	Short       []Short                  // static pools that lack nodes which cannot be launched now
 	Buffers     []Buffer                 // where capacity is kept for pods that may come; nil: nothing was decided about it
+	Requested   []Requested              // what becomes of ProvisioningRequests; nil: nothing was decided about them
 	Joining     []Joining                // instances being launched that launches or each other must wait for
 	CostBefore  quantity.MicroUSDPerHour // nodes and instances being launched whose price is known
 	CostAfter   quantity.MicroUSDPerHour
@@ -85,7 +86,7 @@ type Launch struct {
 	Choice       Choice                  // what is to be launched if it can be had
 	RunnersUp    []Choice                // the next two, best first, with why not
 	Pods         []cluster.Pod           // that it is for, sorted by namespace, name
-	Buffers      []BufferPods            // virtual pods that it is for, beside Pods or instead of them
+	Virtual      []VirtualPods           // that it is for, beside Pods or instead of them
 	Joins        []Join                  // whose instances must take pods together, or before it; sorted
 	Static       bool                    // it is of a static pool, and launched for no pod; Pods are those that will find room on it
 	Relaxed      bool                    // fewer values stay open than minValues asks, by policy

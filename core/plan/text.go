@@ -59,6 +59,9 @@ func (p Plan) String() string {
 	for i := range p.Buffers {
 		fmt.Fprintln(&b, &p.Buffers[i])
 	}
+	for i := range p.Requested {
+		fmt.Fprintln(&b, &p.Requested[i])
+	}
 	return b.String()
 }
 
@@ -93,15 +96,15 @@ func (l *Launch) write(b *strings.Builder) {
 	}
 }
 
-// Whose names the pods that the launch is for, and the buffers of virtual ones.
+// Whose names the pods that the launch is for, and the buffers and requests of virtual ones.
 func (l *Launch) Whose() string {
 	switch {
-	case len(l.Buffers) == 0:
+	case len(l.Virtual) == 0:
 		return Names(l.Pods)
 	case len(l.Pods) == 0:
-		return BufferText(l.Buffers)
+		return VirtualText(l.Virtual)
 	}
-	return Names(l.Pods) + ", " + BufferText(l.Buffers)
+	return Names(l.Pods) + ", " + VirtualText(l.Virtual)
 }
 
 // Decision says in one line what is launched and the next two best with what speaks against them.

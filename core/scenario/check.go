@@ -51,7 +51,9 @@ func checkNames(s *cluster.Snapshot) error {
 		unique("pool", s.Pools, func(p cluster.Pool) string { return slashed(p.ID.Kind, p.ID.Name) }),
 		unique("overlay", sortedNames(s.Overlays), func(name string) string { return name }),
 		unique("daemon", s.Daemons, func(d cluster.Daemon) string { return slashed(d.Namespace, d.Name) }),
-		unique("buffer", s.Buffers, func(b cluster.Buffer) string { return slashed(b.Namespace, b.Name) }))
+		unique("buffer", s.Buffers, func(b cluster.Buffer) string { return slashed(b.Namespace, b.Name) }),
+		unique("request", s.Requested,
+			func(r cluster.ProvisioningRequest) string { return slashed(r.Namespace, r.Name) }))
 	for i := range s.Nodes {
 		err = errors.Join(err, unique("pod of node "+s.Nodes[i].Name, s.Nodes[i].Pods, podName))
 	}

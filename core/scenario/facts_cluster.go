@@ -23,6 +23,7 @@ var top = slices.Concat([]part[snapshot]{
 		line: podLine("expected", "A pod that was just created, or one whose node is gone and that its owner will replace. Capacity is kept for it.")},
 	&list[snapshot, cluster.Daemon]{at: func(s *snapshot) *[]cluster.Daemon { return &s.Daemons }, line: daemonLine},
 	&list[snapshot, buffer]{at: func(s *snapshot) *[]buffer { return &s.Buffers }, line: bufferLine},
+	&list[snapshot, request]{at: func(s *snapshot) *[]request { return &s.Requested }, line: requestLine},
 	catalogues,
 	&list[snapshot, cluster.Overlay]{at: func(s *snapshot) *[]cluster.Overlay { return &s.Overlays }, line: overlayLine},
 	&list[snapshot, nodePool]{at: func(s *snapshot) *[]nodePool { return &s.Pools }, line: poolLine},

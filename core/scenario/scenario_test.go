@@ -46,7 +46,7 @@ func full() *cluster.Snapshot {
 		Revision: 12, Now: at, Waiting: []cluster.Pod{pod}, Expected: []cluster.Pod{pod},
 		Nodes: []cluster.Node{{Name: "n", Claim: "c", Pool: pool, InstanceID: "i-1", Labels: labels, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(5), Capacity: amounts(6), Attachable: attachable, Price: 1, CreatedAt: at, QuietSince: at, ChangedAt: at, ExpiresAt: at, Drifted: "AMIDrift", DriftedAt: at, HasGrace: true, Ready: true, Initialized: true,
-			Deleting: true, InstanceEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, DoNotConsolidate: true, InMove: cluster.InMove{Rests: "it was to go just now", Closed: true}, Controller: cluster.OneReplica, Pods: []cluster.Pod{pod}, LaunchedFor: []cluster.Pod{pod}}},
+			Deleting: true, InstanceEnds: true, EndsAt: at, Ailments: []cluster.Ailment{{Condition: "Ready", Status: "Unknown", Since: at}}, DoNotDisrupt: true, DoNotConsolidate: true, InMove: cluster.InMove{Rests: "it was to go just now", Closed: true, Unneeded: true}, Controller: cluster.OneReplica, Pods: []cluster.Pod{pod}, LaunchedFor: []cluster.Pod{pod}}},
 		Instances: []cluster.Instance{{Claim: "c2", Pool: pool, Labels: labels, Requirements: zones, Taints: taints, StartupTaints: taints,
 			Allocatable: amounts(3), Capacity: amounts(4), Attachable: attachable, CreatedAt: at, Launched: true, Deleting: true, Planned: true, Launching: true, Replacement: true, LaunchedFor: []cluster.Pod{pod}, Pods: []cluster.Pod{pod}, PurposeUnknown: true, TypesUnknown: true}},
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: cluster.Floor{Size: zones, Room: cluster.Room{Memory: quantity.GiB, System: 25}}, InstanceCost: 10001, Taints: taints, StartupTaints: taints,
@@ -62,6 +62,11 @@ func full() *cluster.Snapshot {
 		PDBs: []cluster.PodDisruptionBudget{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, Why: "maxUnavailable is 0; raise it", UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at, FreezeAll: true, Unread: "CapacityBuffers", Repair: repair,
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 		Buffers: []cluster.Buffer{{Namespace: "a/b", Name: "web", Shape: shape, Pods: 3, NotReady: "Deployment web is not there"}},
+		Requested: []cluster.ProvisioningRequest{{
+			Namespace: "a/b", Name: "train", CreatedAt: at, Launches: true, Provisioned: true, BookedUntil: at, RetryAt: at,
+			NotReady: "it has failed", Consumers: []string{"a", "b c"}, Claims: []string{"c", "d"},
+			Sets: []cluster.PodSet{{Shape: shape, Pods: 4, Come: 1}},
+		}},
 	}
 	ours := constraint.NewRequirements(constraint.Requirement{Key: "team", Set: constraint.Values("x y"), MinValues: 1})
 	none := []quantity.Extended{{Name: "example.com/nic", Amount: 0}, {Name: "hugepages-2Mi", Amount: 2 << 20}}

@@ -22,7 +22,7 @@ func (m *minutes) buffers() {
 	for i := range m.s.Nodes {
 		n := &m.s.Nodes[i]
 		if of := m.p.On(plan.OnNode, n.Name); len(of) > 0 {
-			m.hold(Object{Node, n.Name}, n.Claim, TopicBuffer, keepsCapacity, plan.BufferText(of), nil)
+			m.hold(Object{Node, n.Name}, n.Claim, TopicBuffer, keepsCapacity, plan.VirtualText(of), nil)
 		}
 	}
 	for i := range m.p.Buffers {

@@ -87,7 +87,7 @@ func (in *Input) launchedFor() string {
 		switch l := &in.Plan.Launches[i]; {
 		case l.Static:
 			is[static] = true
-		case l.ForBuffers():
+		case l.ForVirtual():
 			is[buffers] = true
 		default:
 			is[pods] = true

@@ -250,7 +250,7 @@ func launchView(l plan.Launch) launchJSON {
 		Requests: l.Requests.String(), Requirements: []requirementJSON{}, Labels: map[string]string{},
 		Overlays: l.Overlays, Notes: l.Notes,
 	}
-	for _, b := range l.Buffers {
+	for _, b := range l.Virtual {
 		view.Buffers = append(view.Buffers, keptForJSON{b.Namespace + "/" + b.Name, b.Pods})
 	}
 	for _, r := range l.Requirements {
