@@ -22,6 +22,7 @@ import (
 	"github.com/daemok/daemok/controller/nodeclaim"
 	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/controller/repair"
+	"github.com/daemok/daemok/controller/request"
 	"github.com/daemok/daemok/controller/status"
 	"github.com/daemok/daemok/controller/steer"
 	"github.com/daemok/daemok/controller/termination"
@@ -64,11 +65,18 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
 			Self: p.pod(), AwaitPolicies: true, AwaitBuffers: !p.Policy.IgnoreBuffers, HoldDrains: collector.Holds,
 			NoOverlays: p.NoOverlays, PlanDevices: p.Devices, AwaitDevices: p.Devices,
+			NoRequests: p.Policy.IgnoreRequests,
 		}
 	})
 	followed := p.overlays(p.Live, clusterState)
 	if !p.NoOverlays {
 		if err := followed.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	requested := p.requested(p.Live, clusterState)
+	if !p.Policy.IgnoreRequests {
+		if err := requested.start(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -134,12 +142,15 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	drains.Foreign = func(ctx context.Context, n *corev1.Node) (bool, error) { return foreign.Node(ctx, all, n) }
 	planned := make(chan struct{})
 	steers := &steer.Steering{Store: p.Store, Off: !p.Steering, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
-	idle := &status.Ineffective{Reporter: reporter, NoOverlays: p.NoOverlays, NoBuffers: p.Policy.IgnoreBuffers}
+	idle := &status.Ineffective{Reporter: reporter, NoOverlays: p.NoOverlays, NoBuffers: p.Policy.IgnoreBuffers,
+		NoRequests: p.Policy.IgnoreRequests}
 	newest := []func(plan.Plan){steers.Newest}
 	buffers := p.buffers(clusterState, p.Store)
 	if buffers != nil {
 		newest = append(newest, buffers.Newest)
 	}
+	served := p.requests(clusterState, p.Store)
+	newest = append(newest, served.Newest)
 	program := &Program{
 		ClusterState: clusterState, Planned: planned,
 		Loops: []Loop{p.claims(claims), nodeLoop(p.Store, drains.Reconcile)},
@@ -170,6 +181,11 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		{What: "follow VerticalPodAutoscalers", Do: recommended.round},
 	}...)
 	program.keep(buffers)
+	if !p.Policy.IgnoreRequests {
+		program.Rounds = append(program.Rounds,
+			Round{What: "serve ProvisioningRequests", Do: served.Round, Wake: served.Wake},
+			Round{What: "follow ProvisioningRequests", Do: requested.round, After: planned})
+	}
 	program.Loops = append(program.Loops, p.pools(health)...)
 	if !p.NoOverlays {
 		overlays := &status.Overlays{Reporter: reporter, List: clusterState.Overlays.List}
@@ -198,6 +214,13 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		program.Rounds = append(program.Rounds, Round{What: "follow zonal shifts", Do: shifts.Round})
 	}
 	return program, nil
+}
+
+// requests serves ProvisioningRequests, and writes their status to the store.
+func (p Parts) requests(clusterState *snapshot.ClusterState, store client.Client) *request.Server {
+	return request.New(request.Parts{
+		Store: store, Live: p.Live, Known: clusterState.Requests, Events: p.Events, Log: p.Log, Now: p.Now,
+	})
 }
 
 // buffers follows CapacityBuffers, and writes their status to the store; nil where they do not act.

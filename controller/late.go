@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -23,7 +24,8 @@ type late struct {
 	Object  client.Object // of the type
 	Follow  func(ctx context.Context) error
 	Without string // what becomes of plans without them, for the log
-	Vital   bool   // plans without them are wrong where there are some; otherwise most clusters lack the type
+	Vital   bool   // plans without them are wrong where there are some
+	Usual   bool   // a cluster that lacks the type is one to be reported; otherwise most do
 	State   interface {
 		WaitForFirst(ctx context.Context, only ...client.Object) bool
 		Touch()
@@ -37,9 +39,20 @@ type late struct {
 // overlays follows NodeOverlays.
 func (p Parts) overlays(live client.Reader, clusterState *snapshot.ClusterState) *late {
 	return &late{
-		Object: &v1alpha1.NodeOverlay{}, Without: "NodeOverlays have no effect", Vital: true,
+		Object: &v1alpha1.NodeOverlay{}, Without: "NodeOverlays have no effect", Vital: true, Usual: true,
 		State: clusterState, Log: p.Log,
 		Follow: func(ctx context.Context) error { return clusterState.Overlays.Follow(ctx, live, p.Watches) },
+	}
+}
+
+// requested follows ProvisioningRequests.
+func (p Parts) requested(live client.Reader, clusterState *snapshot.ClusterState) *late {
+	return &late{
+		Object: &autoscalingv1.ProvisioningRequest{}, Vital: true, State: clusterState, Log: p.Log,
+		Without: "ProvisioningRequests have no effect, and pods that consume one do not wait for it",
+		Follow: func(ctx context.Context) error {
+			return clusterState.Requests.Follow(ctx, live, p.Watches)
+		},
 	}
 }
 
@@ -94,7 +107,7 @@ func (l *late) round(ctx context.Context) (time.Duration, error) {
 func (l *late) try(ctx context.Context) error {
 	err := l.Follow(ctx)
 	l.followed = err == nil
-	if l.followed || !l.Vital && errors.Is(err, snapshot.ErrNotServed) {
+	if l.followed || !l.Usual && errors.Is(err, snapshot.ErrNotServed) {
 		return err
 	}
 	if why := err.Error(); why != l.refused {

@@ -44,6 +44,7 @@ const policiesEvery = time.Minute
 // started before; kinds that the cluster lacks have no objects.
 func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	live := shadow.Live{Reader: foreign.HideFrom(p.Live)}
+	p.Policy.IgnoreRequests = true // the other autoscaler serves them
 	clusterState := snapshot.New(p.Classes.Kinds, p.Now)
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads,

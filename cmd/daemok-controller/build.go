@@ -255,7 +255,7 @@ func (o options) policy() (p decide.Policy) {
 	_ = p.Preferences.Set(o.preferencePolicy)
 	p.PreferenceWorth, p.Nominated = o.preferenceWorth, o.nominatePods
 	p.Disruption.SpotToSpot, p.Disruption.EverySaving = o.spotToSpot, o.payback == "off"
-	p.IgnoreReplicas, p.IgnoreBuffers = !o.static, !o.buffers
+	p.IgnoreReplicas, p.IgnoreBuffers, p.IgnoreRequests = !o.static, !o.buffers, !o.requests
 	return p
 }
 

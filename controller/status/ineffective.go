@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/pages"
@@ -23,11 +24,12 @@ type Ineffective struct {
 	Reporter
 	NoOverlays bool // the gate NodeOverlay is off
 	NoBuffers  bool // the gate CapacityBuffer is off
+	NoRequests bool // the gate ProvisioningRequest is off
 }
 
 // Round lists them once, and returns when to list again.
 func (r *Ineffective) Round(ctx context.Context) (time.Duration, error) {
-	var overlays, buffers error
+	var overlays, buffers, requests error
 	if r.NoOverlays {
 		overlays = r.report(ctx, "NodeOverlay", &v1alpha1.NodeOverlayList{},
 			"has no effect, since the feature gate NodeOverlay is off: "+
@@ -37,7 +39,11 @@ func (r *Ineffective) Round(ctx context.Context) (time.Duration, error) {
 		buffers = r.report(ctx, "CapacityBuffer", &autoscalingv1beta1.CapacityBufferList{},
 			"has no effect, since the feature gate CapacityBuffer is off: no capacity is kept free")
 	}
-	return ineffectiveEvery, errors.Join(overlays, buffers)
+	if r.NoRequests {
+		requests = r.report(ctx, "ProvisioningRequest", &autoscalingv1.ProvisioningRequestList{},
+			"has no effect, since the feature gate ProvisioningRequest is off: no capacity is sought, and pods do not wait for it")
+	}
+	return ineffectiveEvery, errors.Join(overlays, buffers, requests)
 }
 
 // report reports objects of a kind, and what becomes of them.

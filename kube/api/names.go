@@ -138,6 +138,15 @@ const (
 	PrefixIgnoreTaint = "ignore-taint." + GroupClusterAutoscaler + "/"
 )
 
+// Annotations of pods that consume a ProvisioningRequest: its name, and its provisioning class. The older ones are those of
+// its v1beta1 API.
+const (
+	AnnotationConsumesRequest      = GroupAutoscaling + "/consume-provisioning-request"
+	AnnotationProvisioningClass    = GroupAutoscaling + "/provisioning-class-name"
+	AnnotationConsumesRequestOld   = GroupClusterAutoscaler + "/consume-provisioning-request"
+	AnnotationProvisioningClassOld = GroupClusterAutoscaler + "/provisioning-class-name"
+)
+
 // Annotations of the v1alpha5 API of the API.
 const (
 	// AnnotationDoNotEvict keeps the node of a pod from voluntary disruption.
@@ -175,6 +184,8 @@ const (
 	// AnnotationForPods lists the UIDs of the pods that the claim was made for, with commas
 	// between; "+<n>" behind them says that there were so many more.
 	AnnotationForPods = GroupDaemok + "/for-pods"
+	// AnnotationForRequests names the ProvisioningRequests that the claim was made for, sorted, with commas between.
+	AnnotationForRequests = GroupDaemok + "/for-provisioning-requests"
 	// AnnotationWithdrawn says why the claim's instance is not needed any more, while it has none:
 	// nothing is launched for it.
 	AnnotationWithdrawn = GroupDaemok + "/withdrawn"

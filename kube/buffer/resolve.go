@@ -12,15 +12,14 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/virtual"
 )
 
 // Resolved is a CapacityBuffer with what its pods are made from.
@@ -43,14 +42,17 @@ func (r *Resolved) Count(requests corev1.ResourceList) int64 {
 	return Count(&spec, requests, r.Replicas)
 }
 
-// Refusal is why a buffer keeps no capacity; the zero value: it does.
-type Refusal struct {
-	Reason  string // of its condition ReadyForProvisioning
-	Message string // what is wrong, and what to do
-}
+// Refusal is why a buffer keeps no capacity: Reason is of its condition ReadyForProvisioning.
+type Refusal = virtual.Refusal
 
-func failed(format string, args ...any) Refusal {
-	return Refusal{v1beta1.ReasonResolutionFailed, fmt.Sprintf(format, args...)}
+func failed(format string, args ...any) Refusal { return refused(fmt.Sprintf(format, args...)) }
+
+// refused is the refusal for a reason; none where that is empty.
+func refused(why string) Refusal {
+	if why == "" {
+		return Refusal{}
+	}
+	return Refusal{Reason: v1beta1.ReasonResolutionFailed, Message: why}
 }
 
 // Name is the namespace and name of the buffer.
@@ -81,7 +83,8 @@ func Resolve(
 		return out, err
 	}
 	pod := podOf(b, template)
-	if out.NotReady, err = prioritise(ctx, from, pod); err != nil || out.NotReady != (Refusal{}) {
+	if why, err := virtual.Prioritise(ctx, from, pod); err != nil || why != "" {
+		out.NotReady = refused(why)
 		return out, err
 	}
 	out.Pod = pod
@@ -160,7 +163,7 @@ func (r *Resolved) get(
 	kind := kindOf(o)
 	switch err := from.Get(ctx, key, o); {
 	case apierrors.IsNotFound(err):
-		r.NotReady = Refusal{missing, fmt.Sprintf("%s %s is not there: create it, or name another one", kind, key)}
+		r.NotReady = Refusal{Reason: missing, Message: fmt.Sprintf("%s %s is not there: create it, or name another one", kind, key)}
 	case apierrors.IsForbidden(err):
 		r.NotReady = failed("%s %s may not be read: allow the controller to get and watch this kind: %v", kind, key, err)
 	case err != nil:
@@ -183,68 +186,12 @@ func kindOf(o client.Object) string {
 	return "PodTemplate"
 }
 
-// podOf is the pod that the template makes, as it would wait for a node: without a node, scheduling gates, and the
-// volumes that belong to one pod alone, which a virtual pod can have none of.
+// podOf is the pod that the template makes.
 func podOf(b *v1beta1.CapacityBuffer, template *corev1.PodTemplateSpec) *corev1.Pod {
-	template = template.DeepCopy()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: b.Namespace, Name: b.Name, UID: types.UID("CapacityBuffer/" + b.Namespace + "/" + b.Name),
-		CreationTimestamp: b.CreationTimestamp, Labels: template.Labels,
-		Annotations: map[string]string{
-			api.AnnotationBufferFakePod: "true",
-			api.AnnotationBufferName:    b.Name, api.AnnotationBufferNamespace: b.Namespace,
-		},
-	}, Spec: template.Spec}
-	pod.Spec.NodeName, pod.Spec.SchedulingGates = "", nil
-	var volumes []corev1.Volume
-	for _, v := range pod.Spec.Volumes {
-		if v.PersistentVolumeClaim == nil && v.Ephemeral == nil {
-			volumes = append(volumes, v)
-		}
+	pod := virtual.Pod("CapacityBuffer", b, template)
+	pod.Annotations = map[string]string{
+		api.AnnotationBufferFakePod: "true",
+		api.AnnotationBufferName:    b.Name, api.AnnotationBufferNamespace: b.Namespace,
 	}
-	pod.Spec.Volumes = volumes
 	return pod
-}
-
-// systemPriorities are the classes that every cluster has.
-var systemPriorities = map[string]int32{
-	"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000,
-}
-
-// prioritise sets the priority that a class gives, or the one of pods that name none.
-func prioritise(ctx context.Context, from client.Reader, pod *corev1.Pod) (Refusal, error) {
-	name := pod.Spec.PriorityClassName
-	if value, known := systemPriorities[name]; known {
-		pod.Spec.Priority = &value
-		return Refusal{}, nil
-	}
-	list := &schedulingv1.PriorityClassList{}
-	if err := from.List(ctx, list); err != nil {
-		if name == "" && apierrors.IsForbidden(err) {
-			return Refusal{}, nil
-		}
-		if apierrors.IsForbidden(err) {
-			return failed("its pods name PriorityClass %q, and PriorityClasses may not be listed: "+
-				"grant the verb list on them", name), nil
-		}
-		return Refusal{}, fmt.Errorf("list PriorityClasses: %w", err)
-	}
-	var usual *schedulingv1.PriorityClass
-	for i := range list.Items {
-		c := &list.Items[i]
-		if c.Name == name {
-			pod.Spec.Priority = &c.Value
-			return Refusal{}, nil
-		}
-		if c.GlobalDefault && (usual == nil || c.Value < usual.Value) {
-			usual = c
-		}
-	}
-	if name != "" {
-		return failed("its pods name PriorityClass %q, which is not there: create it, or name another one", name), nil
-	}
-	if usual != nil {
-		pod.Spec.Priority = &usual.Value
-	}
-	return Refusal{}, nil
 }

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	bufferv1alpha1 "github.com/daemok/daemok/kube/api/autoscaling/v1alpha1"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -173,7 +174,7 @@ func newReader(namespace string) (*reader, error) {
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, karpv1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme,
 		awsv1alpha1.AddToScheme, overlays.AddToScheme, v1alpha1.AddToScheme,
-		v1beta1.AddToScheme, bufferv1alpha1.AddToScheme,
+		v1beta1.AddToScheme, bufferv1alpha1.AddToScheme, autoscalingv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register kinds: %w", err)

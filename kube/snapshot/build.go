@@ -67,6 +67,7 @@ func (k *ClusterState) build(byClass map[karpv1.NodeClassReference]pools.Offered
 	t.policies.Show(b.out, b.closedOf)
 	b.out.Daemons = t.daemons.List()
 	t.buffers.Show(b.out)
+	t.requests.Show(b.out)
 	b.out.PDBs = t.pdbs.List()
 	t.freeze.Show(b.out)
 	b.out.SortLists()

@@ -38,6 +38,7 @@ type Kinds func(ref karpv1.NodeClassReference) (*cluster.Catalogue, string)
 // concurrent use. Build it with New.
 type ClusterState struct {
 	Buffers  Buffers  // what it knows of CapacityBuffers
+	Requests Requests // what it knows of ProvisioningRequests
 	Overlays Overlays // what it knows of NodeOverlays
 	Devices  Devices  // what it knows of devices of dynamic resource allocation
 
@@ -67,6 +68,7 @@ type Settings struct {
 	NoOverlays    bool                              // NodeOverlays have no effect
 	PlanDevices   bool                              // pods with ResourceClaims are planned for
 	AwaitDevices  bool                              // devices are going to be followed: until then none are
+	NoRequests    bool                              // ProvisioningRequests have no effect
 	AwaitBuffers  bool                              // CapacityBuffers are going to be read: until then no node goes
 	HoldDrains    func() bool                       // says whether drains of nodes whose claims were lost are held; nil: they are not
 }
@@ -74,7 +76,7 @@ type Settings struct {
 // New returns a cluster state that has seen nothing.
 func New(kinds Kinds, now func() time.Time) *ClusterState {
 	k := &ClusterState{kinds: kinds, now: now, changed: make(chan struct{}, 1), tables: newTables(), rows: map[reflect.Type]row{}}
-	k.Buffers, k.Overlays.of, k.Devices.of = Buffers{k}, k, k
+	k.Buffers, k.Requests, k.Overlays.of, k.Devices.of = Buffers{k}, Requests{k}, k, k
 	for _, r := range k.objects() {
 		k.rows[reflect.TypeOf(r.object)] = r
 	}

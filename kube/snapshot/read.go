@@ -16,6 +16,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/buffer"
@@ -40,13 +41,21 @@ func (k *ClusterState) Read(ctx context.Context, from client.Reader) (*cluster.S
 		if !k.settings.PlanDevices && slices.ContainsFunc(KindsOfDevices(), r.isOf) {
 			continue
 		}
+		requests := r.isOf(&autoscalingv1.ProvisioningRequest{})
+		if requests && k.settings.NoRequests {
+			continue
+		}
 		if r.isOf(&karpv1.NodeClaim{}) { // pools before what they made
 			if err := k.readPools(ctx, from); err != nil {
 				return nil, err
 			}
 		}
-		if err := r.read(ctx, from); err != nil && !(r.may && (pages.NotServed(err) || apierrors.IsForbidden(err))) {
+		err := r.read(ctx, from)
+		if err != nil && !(r.may && (pages.NotServed(err) || apierrors.IsForbidden(err))) {
 			return nil, err
+		}
+		if requests && err == nil {
+			k.Requests.Serve()
 		}
 	}
 	list, err := buffer.Read(ctx, from, k.now())
@@ -54,6 +63,9 @@ func (k *ClusterState) Read(ctx context.Context, from client.Reader) (*cluster.S
 		return nil, err
 	}
 	k.Buffers.Are(list)
+	if err := k.Requests.resolve(ctx, from); err != nil {
+		return nil, err
+	}
 	if err := k.readHolds(ctx, from); err != nil {
 		return nil, err
 	}

@@ -81,6 +81,7 @@ func Recall(s *cluster.Snapshot) *ClusterState {
 	t.pools.RecallOverlays(s.Overlays)
 	t.daemons.Recall(s.Daemons)
 	t.buffers.Recall(s.Buffers)
+	t.requests.Recall(s.Requested)
 	t.claims.Recall(s.Nodes)
 	t.pdbs.Recall(s.PDBs)
 	k.recalled.rest = *s
@@ -92,7 +93,7 @@ func Recall(s *cluster.Snapshot) *ClusterState {
 func (r *recalled) start() *cluster.Snapshot {
 	out := r.rest
 	out.Waiting, out.Expected, out.Nodes, out.Instances, out.Pools, out.Daemons = nil, nil, nil, nil, nil, nil
-	out.Buffers, out.PDBs, out.Breakers = nil, nil, slices.Clone(out.Breakers)
+	out.Buffers, out.Requested, out.PDBs, out.Breakers = nil, nil, nil, slices.Clone(out.Breakers)
 	return &out
 }
 

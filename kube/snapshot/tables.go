@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
@@ -30,6 +31,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/pods"
 	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/kube/snapshot/pools"
+	"github.com/daemok/daemok/kube/snapshot/requests"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
 	"github.com/daemok/daemok/kube/snapshot/storage"
 	"github.com/daemok/daemok/kube/snapshot/workloads"
@@ -47,6 +49,7 @@ type tables struct {
 	pods       *pods.Table
 	daemons    *daemons.Table
 	buffers    *buffers.Table
+	requests   *requests.Table
 	pools      *pools.Table
 	nodes      *nodes.Table
 	claims     *claims.Table
@@ -67,6 +70,7 @@ func newTables() *tables {
 	t.pods = pods.New(pods.Parts{Shapes: t.shapes, Workloads: t.workloads, Nodes: t.nodes, Claims: t.claims, PDBs: t.pdbs})
 	t.daemons = daemons.New(t.shapes, t.admission)
 	t.buffers = buffers.New(t.shapes, t.admission, t.namespaces)
+	t.requests = requests.New(t.shapes, t.admission, t.namespaces, t.claims)
 	t.shapes.Namespaces, t.shapes.Volumes, t.shapes.Workloads = t.namespaces, t.storage, t.workloads
 	t.shapes.Devices, t.shapes.Pods, t.shapes.PDBs, t.shapes.Nodes = t.devices, t.pods, t.pdbs, t.pods
 	return t
@@ -115,6 +119,7 @@ func (k *ClusterState) objects() []row {
 		rowOf[resourcev1.ResourceClaimTemplateList](k, ifChanged(t.devices.TemplateSeen),
 			always(t.devices.TemplateGone)).maybe(),
 		rowOf[resourcev1.ResourceClaimList](k, ifChanged(t.devices.ClaimSeen), always(t.devices.ClaimGone)).maybe(),
+		rowOf[autoscalingv1.ProvisioningRequestList](k, ifChanged(t.requests.Seen), ifChanged(t.requests.Gone)).maybe(),
 		rowOf[corev1.ConfigMapList](k, ifChanged(t.freeze.Seen), ifChanged(t.freeze.Gone)),
 	}
 }
@@ -215,8 +220,8 @@ func (t *tables) serviceChanged(take func(*corev1.Service) bool) func(*corev1.Se
 func (t *tables) namespaceChanged(take func(*corev1.Namespace)) func(*corev1.Namespace) change.Effect {
 	return func(n *corev1.Namespace) change.Effect {
 		take(n)
-		ends := t.buffers.AdmissionChanged(n.Name)
-		return change.If(t.shapes.NamespacesChanged() || ends)
+		buffers, requests := t.buffers.AdmissionChanged(n.Name), t.requests.AdmissionChanged(n.Name)
+		return change.If(t.shapes.NamespacesChanged() || buffers || requests)
 	}
 }
 
@@ -236,8 +241,9 @@ func (t *tables) runtimesChanged(take func(*nodev1.RuntimeClass)) func(*nodev1.R
 
 // admissionChanged has pods that are yet to be created admitted again, of one namespace or all.
 func (t *tables) admissionChanged(namespace string) change.Effect {
-	daemons, virtual := t.daemons.AdmissionChanged(namespace), t.buffers.AdmissionChanged(namespace)
-	return change.If(daemons || virtual)
+	daemons, buffers := t.daemons.AdmissionChanged(namespace), t.buffers.AdmissionChanged(namespace)
+	requests := t.requests.AdmissionChanged(namespace)
+	return change.If(daemons || buffers || requests)
 }
 
 func (k *ClusterState) nodeGone(n *corev1.Node) change.Effect {
@@ -255,12 +261,17 @@ func (k *ClusterState) podSeen(o client.Object, first bool) {
 		if p.IsDaemon() {
 			k.tables.daemons.PodSeen(pod)
 		}
-		return k.tables.pods.Seen(pod, p, now, first)
+		effect := k.tables.pods.Seen(pod, p, now, first)
+		if k.tables.requests.PodSeen(pod) {
+			return change.Planned
+		}
+		return effect
 	})
 }
 
 func (k *ClusterState) podGone(o client.Object) {
 	k.apply(func() change.Effect {
+		k.tables.requests.PodGone(client.ObjectKeyFromObject(o))
 		return change.If(k.tables.pods.Gone(types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}, k.now()))
 	})
 }

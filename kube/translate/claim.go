@@ -37,6 +37,9 @@ func Claim(pool PoolObject, l plan.Launch, id string) (*karpv1.NodeClaim, error)
 	if drivers := driversOf(l); len(drivers) > 0 {
 		annotations[api.AnnotationRequestedDRADrivers] = strings.Join(drivers, ",")
 	}
+	if requests := forRequests(l.Virtual); requests != "" {
+		annotations[api.AnnotationForRequests] = requests
+	}
 	if err := SetJoins(annotations, l.Joins); err != nil {
 		return nil, fmt.Errorf("describe whom %s waits for: %w", l.Name, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 )
@@ -36,4 +37,25 @@ func ForPods(claim *karpv1.NodeClaim) (uids []string, all bool) {
 		return uids[:last], false
 	}
 	return uids, true
+}
+
+// forRequests is the annotation daemok.sh/for-provisioning-requests of a claim that is made for virtual pods of such; empty:
+// it is made for none.
+func forRequests(of []plan.VirtualPods) string {
+	var names []string
+	for _, x := range of {
+		if x.Booked() {
+			names = append(names, x.Namespace+"/"+x.Name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// ForRequests lists the ProvisioningRequests that a claim was made for, as namespace/name.
+func ForRequests(claim *karpv1.NodeClaim) []string {
+	text := claim.Annotations[api.AnnotationForRequests]
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
 }

@@ -34,6 +34,7 @@ var resources = map[string]string{
 	"NodeClaim": "karpenter.sh/nodeclaims", "NodePool": "karpenter.sh/nodepools",
 	"NodeOverlay":           "karpenter.sh/nodeoverlays",
 	"VerticalPodAutoscaler": "autoscaling.k8s.io/verticalpodautoscalers",
+	"ProvisioningRequest":   "autoscaling.x-k8s.io/provisioningrequests",
 	"CapacityBuffer":        "autoscaling.x-k8s.io/capacitybuffers", "PodTemplate": "podtemplates", "PriorityClass": "scheduling.k8s.io/priorityclasses",
 	"DisruptionPolicy": "daemok.sh/disruptionpolicies", "EC2NodeClass": "karpenter.k8s.aws/ec2nodeclasses",
 	"DeviceClass": "resource.k8s.io/deviceclasses", "ResourceSlice": "resource.k8s.io/resourceslices",
@@ -130,6 +131,7 @@ func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 		w.overlay("paid", "m5.large", price("0.01"))
 		w.podTemplate("web")
 		w.buffer("spare", 0, nil)
+		w.request("train", checks, 1, nil)
 		w.buffer("share", 0, func(s *v1beta1.CapacityBufferSpec) {
 			s.PodTemplateRef, s.ScalableRef = nil, &v1beta1.ScalableRef{Kind: "Deployment", Name: "shop"}
 		})

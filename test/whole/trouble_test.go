@@ -43,7 +43,10 @@ func TestAInstanceThatNeverRegistersIsReplaced(t *testing.T) {
 }
 
 // unavailable makes every zone's m5.large of an option short.
-func (w *world) unavailable(options ...market.Option) (restock func()) {
+func (w *world) unavailable(options ...market.Option) (restock func()) { return w.onlyIn("", 0, options...) }
+
+// onlyIn is unavailable, but for so many in one zone.
+func (w *world) onlyIn(zone string, n int, options ...market.Option) (restock func()) {
 	var pools []market.Pool
 	for _, zone := range []string{"a", "b", "c", "d", "e", "f"} {
 		for _, option := range options {
@@ -51,7 +54,11 @@ func (w *world) unavailable(options ...market.Option) (restock func()) {
 		}
 	}
 	for _, p := range pools {
-		w.cloud.Market().SetCapacity(p, 0, 0)
+		has := 0
+		if p.Zone == "us-east-1"+zone {
+			has = n
+		}
+		w.cloud.Market().SetCapacity(p, has, 0)
 	}
 	return func() {
 		for _, p := range pools {

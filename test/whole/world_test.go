@@ -28,6 +28,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
@@ -121,7 +122,7 @@ func newWorld(t testing.TB, o fakecloud.Options) *world {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, karpv1.AddToScheme, overlays.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme,
-		v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, v1beta1.AddToScheme, vpav1.AddToScheme,
+		v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, v1beta1.AddToScheme, autoscalingv1.AddToScheme, vpav1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			t.Fatal(err)

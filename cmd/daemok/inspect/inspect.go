@@ -34,6 +34,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/gates"
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	bufferv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
@@ -234,7 +235,7 @@ func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(s
 	clusterState.Configure(func(s *snapshot.Settings) {
 		s.PlanDevices = !ignoreDRA
 		s.Pools.ClusterAutoscaler = mark.ClusterAutoscaler(autoscaler)
-		s.NoOverlays = !switches.On(gates.Overlay)
+		s.NoOverlays, s.NoRequests = !switches.On(gates.Overlay), !switches.On(gates.Requests)
 		s.Spreads, s.FreezeIn, s.Pools.InstanceCost, s.Pools.Room = spreads, namespace, cost, room
 		if switches.On(gates.NodeRepair) {
 			s.Pools.Repair = mark.UsualRepair()
@@ -290,7 +291,7 @@ func Scheme() (*runtime.Scheme, error) {
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, v1alpha5.AddToScheme,
 		awsv1alpha1.AddToScheme, daemokv1alpha1.AddToScheme, apiextensionsv1.AddToScheme, metricsv1beta1.AddToScheme,
-		vpav1.AddToScheme, bufferv1beta1.AddToScheme,
+		vpav1.AddToScheme, bufferv1beta1.AddToScheme, autoscalingv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register kinds: %w", err)

@@ -93,5 +93,6 @@ func PolicyOf(setting func(string) string) (p decide.Policy, err error) {
 	}
 	p.Disruption.SpotToSpot = switches.On(gates.SpotToSpot)
 	p.IgnoreReplicas, p.IgnoreBuffers = !switches.On(gates.Static), !switches.On(gates.Buffers)
+	p.IgnoreRequests = !switches.On(gates.Requests)
 	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/daemok/daemok/kube/api/admissiontest"
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	autoscalingv1alpha1 "github.com/daemok/daemok/kube/api/autoscaling/v1alpha1"
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -24,7 +25,7 @@ import (
 func TestWhatIsAcceptedCanBeRead(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1beta1.AddToScheme,
+		karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv1beta1.AddToScheme,
 		autoscalingv1alpha1.AddToScheme, daemokv1alpha1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {

@@ -32,6 +32,8 @@ func TestHowDefinitionsAreServed(t *testing.T) {
 			" columns=Ready,Allowed,Opens,Tripped,Age",
 		"capacitybuffers.autoscaling.x-k8s.io": "Namespaced v1beta1 names=cb categories=autoscaling status=true scale=" +
 			" columns=Strategy,PodTemplate,Replicas,ConditionsType,ConditionsStatus,ConditionsReason,Age",
+		"provisioningrequests.autoscaling.x-k8s.io": "Namespaced v1 names=provreq,provreqs categories=autoscaling" +
+			" status=true scale= columns=Class,Accepted,Provisioned,Failed,Age",
 	}
 	all, err := crds.All()
 	if err != nil {

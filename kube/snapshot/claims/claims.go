@@ -131,6 +131,24 @@ func (t *Table) isFor(c *karpv1.NodeClaim, more int) {
 // Claim returns a claim as it was last seen; nil: none was.
 func (t *Table) Claim(name string) *karpv1.NodeClaim { return t.claims[name] }
 
+// ForRequests lists the claims, sorted, that say for which ProvisioningRequests they were made, by namespace/name of
+// these, without those that are being deleted. Cost: linear in claims.
+func (t *Table) ForRequests() map[string][]string {
+	out := map[string][]string{}
+	for name, c := range t.claims {
+		if c.DeletionTimestamp != nil {
+			continue
+		}
+		for _, request := range translate.ForRequests(c) {
+			out[request] = append(out[request], name)
+		}
+	}
+	for _, names := range out {
+		slices.Sort(names)
+	}
+	return out
+}
+
 // MadeFor reports whether any claim says that it was made for a pod.
 func (t *Table) MadeFor(podUID string) bool { return t.madeFor[podUID] > 0 }
 

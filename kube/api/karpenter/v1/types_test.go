@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
@@ -114,6 +115,13 @@ metadata: {name: a, namespace: b}
 spec: {provisioningStrategy: buffer.x-k8s.io/active-capacity, scalableRef: {apiGroup: apps, kind: Deployment, name: web}, percentage: 20}
 status: {}
 `},
+		"a request": {new(autoscalingv1.ProvisioningRequest), `
+apiVersion: autoscaling.x-k8s.io/v1
+kind: ProvisioningRequest
+metadata: {name: a, namespace: b}
+spec: {provisioningClassName: check-capacity.autoscaling.x-k8s.io, podSets: [{podTemplateRef: {name: web}, count: 2}], parameters: {ValidUntilSeconds: "60"}}
+status: {}
+`},
 		"a Provisioner": {new(v1alpha5.Provisioner), `
 apiVersion: karpenter.sh/v1alpha5
 kind: Provisioner
@@ -196,7 +204,7 @@ status: {}
 func TestSchemeKnowsEveryDefinition(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1beta1.AddToScheme, daemokv1alpha1.AddToScheme,
+		karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv1beta1.AddToScheme, daemokv1alpha1.AddToScheme,
 		v1alpha5.AddToScheme, awsv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
