@@ -45,6 +45,7 @@ func bookingsOf(s *cluster.Snapshot, policy Policy, effort Effort) (out bookings
 	if len(s.Requested) == 0 || policy.IgnoreRequests {
 		return out
 	}
+	out.requested = []plan.Requested{} // something was decided
 	base := withPromises(s)
 	for _, launches := range []bool{true, false} {
 		out.keep(base, launches, policy, effort)

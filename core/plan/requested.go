@@ -35,6 +35,11 @@ func (r *Requested) String() string {
 	}
 }
 
+// Lacks says how much capacity there is not: "has no capacity for 2 of 3 pods".
+func (r *Requested) Lacks() string {
+	return fmt.Sprintf("has no capacity for %d of %s", r.Missing, counted(int(r.Want), "pod"))
+}
+
 // Why gives the reasons in one line of 1 KiB at most.
 func (r *Requested) Why() string { return Unplaced{Reasons: r.Reasons}.Why() }
 

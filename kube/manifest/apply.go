@@ -61,6 +61,9 @@ func Apply(objects []Object, w World) (Outcome, error) {
 	if err := a.buffers(objects); err != nil {
 		return Outcome{}, err
 	}
+	if err := a.requests(objects); err != nil {
+		return Outcome{}, err
+	}
 	for i := range a.plans {
 		if err := a.plans[i].carryOut(a); err != nil {
 			return Outcome{}, fmt.Errorf("%s: %w", a.plans[i].At(), err)

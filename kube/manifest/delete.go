@@ -14,6 +14,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/daemok/daemok/core/cluster"
+	requestv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
@@ -66,6 +67,7 @@ func cloned(s *cluster.Snapshot) *cluster.Snapshot {
 	out := *s
 	out.Waiting, out.Expected, out.PDBs = slices.Clone(s.Waiting), slices.Clone(s.Expected), slices.Clone(s.PDBs)
 	out.Pools, out.Daemons, out.Buffers = slices.Clone(s.Pools), slices.Clone(s.Daemons), slices.Clone(s.Buffers)
+	out.Requested = slices.Clone(s.Requested)
 	out.Nodes, out.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
@@ -82,6 +84,8 @@ func (d *deletion) object(o Object) error {
 		return d.buffer(o, b.Namespace, b.Name)
 	}
 	switch x := o.Object.(type) {
+	case *requestv1.ProvisioningRequest:
+		return d.request(o, x.Namespace, x.Name)
 	case *karpv1.NodePool:
 		return d.pool(o, cluster.PoolID{Kind: translate.KindNodePool, Name: x.Name})
 	case *v1alpha5.Provisioner:
@@ -134,6 +138,18 @@ func (d *deletion) object(o Object) error {
 	} else {
 		d.stays[kind]++
 	}
+	return nil
+}
+
+// request takes away a ProvisioningRequest.
+func (d *deletion) request(o Object, namespace, name string) error {
+	before := len(d.s.Requested)
+	d.s.Requested = slices.DeleteFunc(d.s.Requested,
+		func(r cluster.ProvisioningRequest) bool { return r.Namespace == namespace && r.Name == name })
+	if len(d.s.Requested) == before {
+		return errors.New("there is no such ProvisioningRequest to delete")
+	}
+	d.change(o, "deleted: its capacity is neither sought nor kept")
 	return nil
 }
 
@@ -210,6 +226,7 @@ func (d *deletion) namespace(o Object) error {
 	d.s.Daemons = slices.DeleteFunc(d.s.Daemons, func(of cluster.Daemon) bool { return of.Namespace == x.Name })
 	d.s.PDBs = slices.DeleteFunc(d.s.PDBs, func(b cluster.PodDisruptionBudget) bool { return b.Namespace == x.Name })
 	d.s.Buffers = slices.DeleteFunc(d.s.Buffers, func(b cluster.Buffer) bool { return b.Namespace == x.Name })
+	d.s.Requested = slices.DeleteFunc(d.s.Requested, func(r cluster.ProvisioningRequest) bool { return r.Namespace == x.Name })
 	if gone == 0 && before == len(d.s.Daemons)+len(d.s.PDBs) &&
 		!slices.ContainsFunc(d.objects, func(o Object) bool { return o.GetNamespace() == x.Name }) {
 		return errors.New("there is nothing in it that a plan depends on: check its name")

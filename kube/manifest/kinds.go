@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
+	requestv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	bufferv1alpha1 "github.com/daemok/daemok/kube/api/autoscaling/v1alpha1"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -41,7 +42,7 @@ func understood() string {
 	return "a plan depends on Pod, Deployment, ReplicaSet, StatefulSet, Job, DaemonSet, NodePool, NodeOverlay, " +
 		"EC2NodeClass, Provisioner, AWSNodeTemplate, Namespace, Service, PersistentVolumeClaim, PersistentVolume, " +
 		"StorageClass, PriorityClass, LimitRange, RuntimeClass, PodDisruptionBudget, DisruptionPolicy, " +
-		"CapacityBuffer, PodTemplate, DeviceClass, ResourceClaimTemplate, ResourceClaim and " +
+		"CapacityBuffer, ProvisioningRequest, PodTemplate, DeviceClass, ResourceClaimTemplate, ResourceClaim and " +
 		"ConfigMap " + api.ConfigMapFreeze
 }
 
@@ -52,6 +53,7 @@ func scopeOf(o client.Object) (scope, error) {
 	case *corev1.Pod, *appsv1.Deployment, *appsv1.ReplicaSet, *appsv1.StatefulSet, *batchv1.Job, *appsv1.DaemonSet,
 		*corev1.Service, *corev1.PersistentVolumeClaim, *corev1.LimitRange, *policyv1.PodDisruptionBudget,
 		*corev1.PodTemplate, *v1beta1.CapacityBuffer, *bufferv1alpha1.CapacityBuffer,
+		*requestv1.ProvisioningRequest,
 		*resourcev1.ResourceClaimTemplate, *resourcev1.ResourceClaim:
 		return namespaced, nil
 	case *karpv1.NodePool, *awsv1.EC2NodeClass, *v1alpha5.Provisioner, *awsv1alpha1.AWSNodeTemplate, *corev1.Namespace, *corev1.PersistentVolume, *storagev1.StorageClass,

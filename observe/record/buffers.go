@@ -4,19 +4,22 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// buffers says of nodes for which CapacityBuffers they keep capacity, and of buffers whether they lack some. A plan for
-// some of the pods alone says nothing of that: what was decided before holds.
-func (m *minutes) buffers() {
-	if m.p.Buffers == nil && len(m.s.Buffers) > 0 {
+// virtual says of nodes for which CapacityBuffers and ProvisioningRequests they keep capacity, and of these whether they
+// lack some. A plan for some of the pods alone says nothing of that: what was decided before holds.
+func (m *minutes) virtual() {
+	if m.p.Buffers == nil && len(m.s.Buffers) > 0 || m.p.Requested == nil && len(m.s.Requested) > 0 {
 		for i := range m.s.Nodes {
 			m.Record.Stand(Object{Node, m.s.Nodes[i].Name}, TopicBuffer)
 		}
 		for i := range m.s.Buffers {
 			m.Record.Stand(Object{Buffer, m.s.Buffers[i].Namespace + "/" + m.s.Buffers[i].Name}, TopicBuffer)
 		}
+		for i := range m.s.Requested {
+			m.Record.Stand(Object{Request, m.s.Requested[i].Namespace + "/" + m.s.Requested[i].Name}, TopicBuffer)
+		}
 		return
 	}
-	if len(m.p.Buffers) == 0 {
+	if len(m.p.Buffers)+len(m.p.Requested) == 0 {
 		return
 	}
 	for i := range m.s.Nodes {
@@ -33,6 +36,13 @@ func (m *minutes) buffers() {
 			m.hold(about, "", TopicBuffer, "keeps no capacity", b.NotReady, nil)
 		case b.Missing > 0:
 			m.hold(about, "", TopicBuffer, b.Lacks(), b.Why(), nil)
+		}
+	}
+	for i := range m.p.Requested {
+		if r := &m.p.Requested[i]; r.Missing > 0 {
+			m.hold(Object{Request, r.Namespace + "/" + r.Name}, "", TopicBuffer, r.Lacks(), r.Why(), nil)
+		} else if r.Waits != "" {
+			m.Record.Stand(Object{Request, r.Namespace + "/" + r.Name}, TopicBuffer)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (m *minutes) write() {
 	m.launches()
 	m.unplacedPods()
 	m.pools()
-	m.buffers()
+	m.virtual()
 }
 
 // hold writes down what is decided about an object.

@@ -20,7 +20,8 @@ const (
 	Pool        Kind = "nodepool"
 	Provisioner Kind = "provisioner" // a pool of the older API generation
 	Claim       Kind = "nodeclaim"
-	Buffer      Kind = "capacitybuffer" // no one asks about it alone
+	Buffer      Kind = "capacitybuffer"      // no one asks about it alone
+	Request     Kind = "provisioningrequest" // likewise
 )
 
 // Object is what a statement is about. The name of a pod or buffer begins with its
@@ -73,7 +74,7 @@ const (
 	TopicBudgets Topic = "budgets" // how many nodes of a pool may go
 	TopicWanting Topic = "wanting" // pods that a pool has no instance for
 	TopicDeleted Topic = "deleted" // how far a pool is that is being deleted
-	TopicBuffer  Topic = "buffer"  // for which buffers a node keeps capacity, or what a buffer lacks
+	TopicBuffer  Topic = "buffer"  // for which buffers and requests a node keeps capacity, or what one of these lacks
 	TopicLaunch  Topic = "launch"  // why a NodeClaim has no instance yet, or NodeClaims of a pool
 )
 

@@ -43,7 +43,9 @@ func TestAInstanceThatNeverRegistersIsReplaced(t *testing.T) {
 }
 
 // unavailable makes every zone's m5.large of an option short.
-func (w *world) unavailable(options ...market.Option) (restock func()) { return w.onlyIn("", 0, options...) }
+func (w *world) unavailable(options ...market.Option) (restock func()) {
+	return w.onlyIn("", 0, options...)
+}
 
 // onlyIn is unavailable, but for so many in one zone.
 func (w *world) onlyIn(zone string, n int, options ...market.Option) (restock func()) {

@@ -81,20 +81,21 @@ func (in *Input) launched() page.Block {
 
 // launchedFor names what the launches are for: "pending pods and static pools"; empty: there are none.
 func (in *Input) launchedFor() string {
-	const pods, static, buffers = "pending pods", "static pools", "CapacityBuffers"
+	const pods, static, buffers, requests = "pending pods", "static pools", "CapacityBuffers", "ProvisioningRequests"
 	is := map[string]bool{}
 	for i := range in.Plan.Launches {
 		switch l := &in.Plan.Launches[i]; {
 		case l.Static:
 			is[static] = true
 		case l.ForVirtual():
-			is[buffers] = true
+			booked := slices.ContainsFunc(l.Virtual, plan.VirtualPods.Booked)
+			is[buffers], is[requests] = is[buffers] || !booked, is[requests] || booked
 		default:
 			is[pods] = true
 		}
 	}
 	var out []string
-	for _, what := range []string{pods, static, buffers} {
+	for _, what := range []string{pods, static, buffers, requests} {
 		if is[what] {
 			out = append(out, what)
 		}

@@ -46,6 +46,14 @@ func (in *Input) trouble() page.Block {
 			b.Line(text.Say(text.Bad, "! CapacityBuffer %s/%s %s: %s", x.Namespace, x.Name, x.Lacks(), x.Why()))
 		}
 	}
+	for i := range in.Plan.Requested {
+		switch x := &in.Plan.Requested[i]; {
+		case x.Waits != "":
+			b.Line(text.Say(text.Warn, "! ProvisioningRequest %s/%s: %s", x.Namespace, x.Name, x.Waits))
+		case x.Missing > 0:
+			b.Line(text.Say(text.Bad, "! ProvisioningRequest %s/%s %s, and takes none: %s", x.Namespace, x.Name, x.Lacks(), x.Why()))
+		}
+	}
 	for _, g := range grouped(in.poolsNotReady(), func(p *cluster.Pool) string { return p.NotReady }) {
 		b.Line(text.Say(text.Bad, "! nothing is launched from %s: %s", few(poolNames(g.items), podsNamed), g.key))
 	}

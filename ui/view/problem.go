@@ -65,6 +65,12 @@ func (k *known) problems(c *Cluster) []Problem {
 			add(Warning, "CapacityBuffer/"+b.Namespace+"/"+b.Name, "it %s: %s", lacks.Said, lacks.Why)
 		}
 	}
+	for i := range k.Snapshot.Requested {
+		r := &k.Snapshot.Requested[i]
+		if lacks := k.says(record.Request, r.Namespace+"/"+r.Name, record.TopicBuffer); lacks != nil {
+			add(Warning, "ProvisioningRequest/"+r.Namespace+"/"+r.Name, "it %s: %s", lacks.Said, lacks.Why)
+		}
+	}
 	for i := range c.Nodes {
 		k.problemOf(&c.Nodes[i], add)
 	}

@@ -35,6 +35,8 @@ type JSON struct {
 type standingJSON struct {
 	Short   []shortJSON  `json:"short"`   // static pools that lack nodes which cannot be launched now
 	Buffers []bufferJSON `json:"buffers"` // where capacity is kept for pods that may come
+
+	Requests []requestJSON `json:"provisioningRequests"` // what becomes of ProvisioningRequests
 }
 
 type shortJSON struct {
@@ -53,10 +55,26 @@ type bufferJSON struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// keptForJSON is virtual pods that an instance is launched for.
+// requestJSON is what becomes of a ProvisioningRequest, in numbers of pods that have not come.
+type requestJSON struct {
+	Request  string `json:"request"` // namespace/name
+	Want     int64  `json:"want"`
+	Booked   bool   `json:"booked"`   // it has its capacity
+	Starting int64  `json:"starting"` // on instances to come
+	Missing  int64  `json:"missing"`  // for which there is no capacity, so that none is taken
+	Why      string `json:"why,omitempty"`
+}
+
+// keptForJSON is virtual pods of a buffer that an instance is launched for.
 type keptForJSON struct {
 	Buffer string `json:"buffer"` // namespace/name
 	Pods   int    `json:"pods"`
+}
+
+// bookedForJSON is pods of a request that an instance is launched for.
+type bookedForJSON struct {
+	Request string `json:"request"` // namespace/name
+	Pods    int    `json:"pods"`
 }
 
 type costJSON struct {
@@ -93,7 +111,8 @@ type launchJSON struct {
 	Choice       choiceJSON        `json:"choice"`
 	RunnersUp    []choiceJSON      `json:"runnersUp"`
 	Pods         []string          `json:"pods"`
-	Buffers      []keptForJSON     `json:"buffers,omitempty"` // virtual pods that it is for too
+	Buffers      []keptForJSON     `json:"buffers,omitempty"`              // virtual pods that it is for too
+	Requested    []bookedForJSON   `json:"provisioningRequests,omitempty"` // likewise
 	Requests     string            `json:"requests"`
 	Requirements []requirementJSON `json:"requirements"`
 	Labels       map[string]string `json:"labels"`
@@ -201,7 +220,7 @@ func view(p *plan.Plan) JSON {
 		Moves:        output.Each(p.Moves, moveView),
 		Kept:         output.Each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
 		Unplaced:     output.Each(p.Unplaced, unplacedView),
-		standingJSON: standingJSON{output.Each(p.Short, shortView), output.Each(p.Buffers, bufferView)},
+		standingJSON: standingJSON{output.Each(p.Short, shortView), output.Each(p.Buffers, bufferView), output.Each(p.Requested, requestView)},
 		Dropped:      output.Each(p.Dropped, droppedView),
 		Together:     output.Each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
 		effortJSON:   effortJSON{p.Steps, p.Exhausted},
@@ -251,7 +270,11 @@ func launchView(l plan.Launch) launchJSON {
 		Overlays: l.Overlays, Notes: l.Notes,
 	}
 	for _, b := range l.Virtual {
-		view.Buffers = append(view.Buffers, keptForJSON{b.Namespace + "/" + b.Name, b.Pods})
+		if b.Booked() {
+			view.Requested = append(view.Requested, bookedForJSON{b.Namespace + "/" + b.Name, b.Pods})
+		} else {
+			view.Buffers = append(view.Buffers, keptForJSON{b.Namespace + "/" + b.Name, b.Pods})
+		}
 	}
 	for _, r := range l.Requirements {
 		view.Requirements = append(view.Requirements, requirementJSON{r.Key, r.Set.String()})
@@ -268,6 +291,14 @@ func bufferView(b plan.Buffer) bufferJSON {
 	out := bufferJSON{Buffer: b.Namespace + "/" + b.Name, Want: b.Want, Fits: b.Fits(), Missing: b.Missing, Why: b.NotReady}
 	if b.Missing > 0 {
 		out.Why = b.Why()
+	}
+	return out
+}
+
+func requestView(r plan.Requested) requestJSON {
+	out := requestJSON{r.Namespace + "/" + r.Name, r.Want, r.Booked, r.Starting, r.Missing, r.Waits}
+	if r.Missing > 0 {
+		out.Why = r.Why()
 	}
 	return out
 }
