@@ -29,20 +29,22 @@ func TestATypeIsFollowedOnceItCanBe(t *testing.T) {
 	tests := map[string]struct {
 		err    error
 		vital  bool
+		usual  bool
 		starts bool
 		said   int
 	}{
-		"forbidden":                    {fmt.Errorf("list: %w", forbidden), true, true, 1},
-		"not served":                   {notServed, true, true, 1},
-		"not served by most":           {notServed, false, true, 0},
-		"busy":                         {busy, true, false, 1},
-		"busy, and it does not matter": {busy, false, true, 1},
-		"followed at once":             {nil, true, true, 0},
+		"forbidden":                     {fmt.Errorf("list: %w", forbidden), true, true, true, 1},
+		"not served":                    {notServed, true, true, true, 1},
+		"vital, and not served by most": {notServed, true, false, true, 0},
+		"not served by most":            {notServed, false, false, true, 0},
+		"busy":                          {busy, true, false, false, 1},
+		"busy, and it does not matter":  {busy, false, false, true, 1},
+		"followed at once":              {nil, true, true, true, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			lines, tries, s := &strings.Builder{}, 0, &state{}
-			l := &late{Vital: tt.vital, Without: "without them", State: s}
+			l := &late{Vital: tt.vital, Usual: tt.usual, Without: "without them", State: s}
 			l.Log = slog.New(slog.NewTextHandler(lines, nil))
 			l.Follow = func(context.Context) error {
 				if tries++; tries < 4 {

@@ -45,7 +45,8 @@ import (
 func scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1beta1.AddToScheme, autoscalingv1.AddToScheme, daemokv1alpha1.AddToScheme,
+		clientgoscheme.AddToScheme, karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme,
+		autoscalingv1beta1.AddToScheme, autoscalingv1.AddToScheme, daemokv1alpha1.AddToScheme,
 		v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, apiextensionsv1.AddToScheme, metricsv1beta1.AddToScheme, vpav1.AddToScheme,
 	} {
 		if err := add(s); err != nil {

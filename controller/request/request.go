@@ -1,5 +1,5 @@
-// Package request serves ProvisioningRequests: it reads what they name, decides when their capacity is sought again, and
-// reports in their status and by events what plans come to.
+// Package request serves ProvisioningRequests: it reads what they name, decides when their capacity is sought
+// again, and reports in their status and by events what plans come to.
 //
 // It promises that a request is Provisioned only once all of its capacity is on nodes and launched instances, and that
 // nothing of what it needs to go on is lost in a restart but the back-off. It decides nothing about nodes.
@@ -196,7 +196,8 @@ func (s *Server) report(ctx context.Context, r *requests.State) (time.Duration, 
 	if said.Reason != "" {
 		said.About, said.Key = r.Object, "ProvisioningRequest/"+name.String()
 		s.Events.Publish(said)
-		s.Log.Info("ProvisioningRequest", "request", name.String(), "state", said.Reason, "message", said.Message)
+		s.Log.Info("ProvisioningRequest", "namespace", name.Namespace, "name", name.Name,
+			"state", said.Reason, "message", said.Message)
 	}
 	if at := provisioningrequest.ProvisionedAt(next); !at.IsZero() && r.ProvisionedAt.IsZero() {
 		s.Known.Provisioned(name, at)

@@ -13,8 +13,8 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// setStatus says what a request comes to, and returns the event of that; none where there is no news that users wait for.
-// It is pure.
+// setStatus says what a request comes to, and returns the event of that; none where there is no news that users
+// wait for. It is pure.
 func setStatus(o *v1.ProvisioningRequest, s *requests.State, about progress, now time.Time) (said observe.Event) {
 	if provisioningrequest.Over(o) != "" {
 		return said
@@ -23,7 +23,8 @@ func setStatus(o *v1.ProvisioningRequest, s *requests.State, about progress, now
 		condition.Set(o, kind, metav1.ConditionTrue, reason, message, now)
 		return observe.Event{Reason: kind, Message: message, Warning: kind != v1.RequestBookingExpired}
 	}
-	condition.Set(o, v1.RequestAccepted, metav1.ConditionTrue, v1.ReasonAccepted, "Daemok seeks capacity for all its pods", now)
+	condition.Set(o, v1.RequestAccepted, metav1.ConditionTrue, v1.ReasonAccepted,
+		"Daemok seeks capacity for all its pods", now)
 	if why := provisioningrequest.Invalid(o); why != "" {
 		return ends(v1.RequestFailed, v1.ReasonInvalid, why)
 	}
@@ -35,8 +36,8 @@ func setStatus(o *v1.ProvisioningRequest, s *requests.State, about progress, now
 		return observe.Event{Reason: v1.RequestProvisioned, Message: condition.Get(o, v1.RequestProvisioned).Message}
 	}
 	if until, _ := provisioningrequest.ValidUntil(o); !now.Before(until) {
-		return ends(v1.RequestFailed, v1.ReasonExpired, fmt.Sprintf("there was no capacity for all its pods until %s: %s",
-			until.UTC().Format(time.RFC3339), why))
+		return ends(v1.RequestFailed, v1.ReasonExpired,
+			fmt.Sprintf("there was no capacity for all its pods until %s: %s", until.UTC().Format(time.RFC3339), why))
 	}
 	return said
 }
@@ -53,16 +54,19 @@ func sought(o *v1.ProvisioningRequest, s *requests.State, about progress, now ti
 	case p.Name == "":
 		return "no plan has sought it yet"
 	case p.Missing > 0:
-		return not(v1.ReasonCapacityIsNotFound, fmt.Sprintf("there is no capacity for %d of %d pods: %s", p.Missing, p.Want, p.Why()))
+		return not(v1.ReasonCapacityIsNotFound,
+			fmt.Sprintf("there is no capacity for %d of %d pods: %s", p.Missing, p.Want, p.Why()))
 	case p.Starting > 0:
-		return not(v1.ReasonCapacityIsLaunched, fmt.Sprintf("instances for %d of %d pods are being launched", p.Starting, p.Want))
+		return not(v1.ReasonCapacityIsLaunched,
+			fmt.Sprintf("instances for %d of %d pods are being launched", p.Starting, p.Want))
 	case p.Found():
 		reason, message := v1.ReasonCapacityIsFound, fmt.Sprintf("there is capacity for all %d pods", p.Want)
 		if o.Spec.ProvisioningClassName == v1.ClassBestEffortAtomic {
 			reason = v1.ReasonCapacityIsProvisioned
 		}
 		until := now.Add(provisioningrequest.BookedFor).UTC().Format(time.RFC3339)
-		condition.Set(o, v1.RequestProvisioned, metav1.ConditionTrue, reason, message+"; it is kept for them until "+until, now)
+		condition.Set(o, v1.RequestProvisioned, metav1.ConditionTrue, reason,
+			message+"; it is kept for them until "+until, now)
 	}
 	return ""
 }
@@ -78,7 +82,8 @@ func booked(
 	case s.Object.Spec.ProvisioningClassName == v1.ClassCheckCapacity && !about.lostSince.IsZero() &&
 		!now.Before(about.lostSince.Add(lostFor)):
 		return ends(v1.RequestCapacityRevoked, v1.ReasonCapacityIsLost,
-			fmt.Sprintf("capacity for %d of %d pods that have not come is lost: nodes went, or other pods are there", p.Missing, p.Want))
+			fmt.Sprintf("capacity for %d of %d pods that have not come is lost: nodes went, or other pods are there",
+				p.Missing, p.Want))
 	}
 	return said
 }

@@ -41,7 +41,8 @@ func (r *Ineffective) Round(ctx context.Context) (time.Duration, error) {
 	}
 	if r.NoRequests {
 		requests = r.report(ctx, "ProvisioningRequest", &autoscalingv1.ProvisioningRequestList{},
-			"has no effect, since the feature gate ProvisioningRequest is off: no capacity is sought, and pods do not wait for it")
+			"has no effect, since the feature gate ProvisioningRequest is off: "+
+				"no capacity is sought, and pods do not wait for it")
 	}
 	return ineffectiveEvery, errors.Join(overlays, buffers, requests)
 }

@@ -59,7 +59,7 @@ func TestWhatDoesNothingYetSaysSo(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var events heard
-			r := &Ineffective{Reporter{Live: tt.live, Events: &events}, true, !tt.buffersAct}
+			r := &Ineffective{Reporter{Live: tt.live, Events: &events}, true, !tt.buffersAct, false}
 			if _, err := r.Round(t.Context()); err != nil {
 				t.Fatal(err)
 			}

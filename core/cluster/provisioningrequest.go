@@ -10,7 +10,7 @@ import (
 type ProvisioningRequest struct {
 	Namespace, Name string
 	CreatedAt       time.Time // the earlier one comes first
-	Launches        bool      // best-effort-atomic: what it lacks is launched; else check-capacity: it gets what is there and coming
+	Launches        bool      // best-effort-atomic: what it lacks is launched; else check-capacity
 	Sets            []PodSet
 	Provisioned     bool      // it had capacity for all its pods once
 	BookedUntil     time.Time // that capacity is kept for its pods until then; zero: it is not Provisioned
@@ -27,8 +27,8 @@ type PodSet struct {
 	Come  int64 // of them that were created
 }
 
-// ProvisioningRequestPodsMax is for how many pods of ProvisioningRequests one plan seeks capacity at most, so that one of
-// them occupies no planner for long. Requests for more are refused.
+// ProvisioningRequestPodsMax is for how many pods of ProvisioningRequests one plan seeks capacity at most, so that
+// one of them occupies no planner for long. Requests for more are refused.
 const ProvisioningRequestPodsMax = 5000
 
 // String prints "ProvisioningRequest default/train".

@@ -129,8 +129,8 @@ func withPlaced(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	return out
 }
 
-// withInstances is the snapshot with launches among the instances being launched, under names that begin so. Its lists of
-// nodes and instances are its own.
+// withInstances is the snapshot with launches among the instances being launched, under names that begin so. Its
+// lists of nodes and instances are its own.
 func withInstances(s *cluster.Snapshot, launches []plan.Launch, prefix string) *cluster.Snapshot {
 	out := *s
 	out.Nodes, out.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
@@ -202,7 +202,8 @@ func planned(b *cluster.Buffer, found *place.Result, launches map[string]string)
 }
 
 func isOf(b *cluster.Buffer, p *cluster.Pod) bool {
-	return p.Shape.Virtual && ownerOf(p) == (plan.VirtualPods{Kind: plan.KindBuffer, Namespace: b.Namespace, Name: b.Name})
+	owner := plan.VirtualPods{Kind: plan.KindBuffer, Namespace: b.Namespace, Name: b.Name}
+	return p.Shape.Virtual && ownerOf(p) == owner
 }
 
 // places lists where all virtual pods of buffers are.

@@ -26,7 +26,7 @@ import (
 type Policy struct {
 	IgnoreReplicas  bool                   // static pools get no nodes, and lose none for having too many
 	IgnoreBuffers   bool                   // no capacity is kept for CapacityBuffers
-	IgnoreRequests  bool                   // ProvisioningRequests get no capacity, and pods that consume them wait for none
+	IgnoreRequests  bool                   // ProvisioningRequests get no capacity, and no pod waits for one
 	MinValues       provisioning.MinValues // what to do when minValues cannot be kept
 	Preferences     Preferences            // what to do about preferences of pods that may give way
 	PreferenceWorth float64                // by what share a preference may raise what its pods cost without it; 0 means Worth

@@ -12,8 +12,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// ofRequest begins what an instance is called, while the plan is made, that is launched for requests that have had their
-// capacity, or some of their instances, before: no claim has such a name.
+// ofRequest begins what an instance is called, while the plan is made, that is launched for requests that have had
+// their capacity, or some of their instances, before: no claim has such a name.
 const ofRequest = "request "
 
 // bookings is where ProvisioningRequests have their capacity.
@@ -83,7 +83,8 @@ func oldestFirst(list []cluster.ProvisioningRequest) []*cluster.ProvisioningRequ
 	return out
 }
 
-// keep finds places for what requests have that may launch, or may not: for virtual pods, and for pods that consume them.
+// keep finds places for what requests have that may launch, or may not: for virtual pods, and for pods that
+// consume them.
 func (b *bookings) keep(base *cluster.Snapshot, launches bool, policy Policy, effort Effort) {
 	var pods []cluster.Pod
 	var of []*cluster.ProvisioningRequest
@@ -182,8 +183,8 @@ func (b *bookings) places(
 	return found
 }
 
-// seek finds places for requests that have nothing yet, after all pods have theirs. Requests that would make the plan too
-// large wait for the next one.
+// seek finds places for requests that have nothing yet, after all pods have theirs. Requests that would make the
+// plan too large wait for the next one.
 func (b *bookings) seek(
 	s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placement, policy Policy, effort Effort,
 ) {
@@ -197,11 +198,13 @@ func (b *bookings) seek(
 		}
 		if left -= r.Total(); left < 0 {
 			b.requested = append(b.requested, plan.Requested{
-				Namespace: r.Namespace, Name: r.Name, Want: r.Total(), Waits: "older requests come first, and the next plan seeks its capacity",
+				Namespace: r.Namespace, Name: r.Name, Want: r.Total(),
+				Waits: "older requests come first, and the next plan seeks its capacity",
 			})
 			continue
 		}
-		found := b.try(s, r, slices.Concat(launches, b.sought.launches), slices.Concat(taken, b.sought.places), policy, effort)
+		found := b.try(s, r,
+			slices.Concat(launches, b.sought.launches), slices.Concat(taken, b.sought.places), policy, effort)
 		b.sought.launches = append(b.sought.launches, found.launches...)
 		b.sought.places = append(b.sought.places, found.places...)
 	}
@@ -242,7 +245,8 @@ func (b *bookings) begun(s *cluster.Snapshot, policy Policy) *cluster.Snapshot {
 			n.Add(p.MovedTo(n.Name))
 		}
 		n.LaunchedFor = slices.DeleteFunc(slices.Clone(n.LaunchedFor), has)
-		n.LaunchedFor = append(n.LaunchedFor, slices.DeleteFunc(pods, func(p cluster.Pod) bool { return p.Shape.Virtual })...)
+		real := slices.DeleteFunc(pods, func(p cluster.Pod) bool { return p.Shape.Virtual })
+		n.LaunchedFor = append(n.LaunchedFor, real...)
 	}
 	for i := range out.Instances {
 		m := &out.Instances[i]
@@ -253,7 +257,8 @@ func (b *bookings) begun(s *cluster.Snapshot, policy Policy) *cluster.Snapshot {
 	return out
 }
 
-// givenUp lists the NodeClaims that were launched for requests which have not had their capacity, and do not get it now.
+// givenUp lists the NodeClaims that were launched for requests which have not had their capacity, and do not get
+// it now.
 func (b *bookings) givenUp(s *cluster.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	for i := range s.Requested {
@@ -315,14 +320,15 @@ func consumersOf(s *cluster.Snapshot, r *cluster.ProvisioningRequest) (out []clu
 	return out
 }
 
-// besideConsumers leaves out one virtual pod for each that has come in its place: one that requests the same, where there
-// is one.
+// besideConsumers leaves out one virtual pod for each that has come in its place: one that requests the same,
+// where there is one.
 func besideConsumers(virtual, consumers []cluster.Pod) []cluster.Pod {
 	for i := range consumers {
 		if len(virtual) == 0 {
 			return nil
 		}
-		at := slices.IndexFunc(virtual, func(p cluster.Pod) bool { return p.Shape.Requests.Equal(consumers[i].Shape.Requests) })
+		asks := consumers[i].Shape.Requests
+		at := slices.IndexFunc(virtual, func(p cluster.Pod) bool { return p.Shape.Requests.Equal(asks) })
 		virtual = slices.Delete(virtual, max(0, at), max(0, at)+1)
 	}
 	return virtual
@@ -395,8 +401,8 @@ func (b *bookings) taken() []plan.Placement {
 	return out
 }
 
-// join adds what requests need to the plan. Instances that it launches for those that came first have their names within
-// the plan, and name the pods that will find room on them.
+// join adds what requests need to the plan. Instances that it launches for those that came first have their names
+// within the plan, and name the pods that will find room on them.
 func (b *bookings) join(p *plan.Plan) {
 	rename(p, b.launches, ofRequest)
 	p.Launches = append(b.launches, p.Launches...)

@@ -169,18 +169,18 @@ func (x *Search) emptiness(all []*candidate) task {
 				x.keepBy(c, plan.Empty, plan.KeptByRule, why)
 				continue
 			}
-			x.let(c, plan.Empty, x.emptyFor(c), nil)
+			x.let(c, plan.Empty, c.emptyFor(x.snapshot.Now), nil)
 		}
 		return false
 	}
 }
 
 // emptyFor says why an empty node goes.
-func (x *Search) emptyFor(c *candidate) string {
+func (c *candidate) emptyFor(now time.Time) string {
 	if c.Unneeded {
 		return "empty, and there is no capacity for the rest of the ProvisioningRequest that it was launched for"
 	}
-	return fmt.Sprintf("empty for %s", x.snapshot.Now.Add(c.lead()).Sub(c.QuietSince).Truncate(time.Second))
+	return fmt.Sprintf("empty for %s", now.Add(c.lead()).Sub(c.QuietSince).Truncate(time.Second))
 }
 
 // let adds a move if the budgets allow it, and reports whether they did.

@@ -63,7 +63,8 @@ func full() *cluster.Snapshot {
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 		Buffers: []cluster.Buffer{{Namespace: "a/b", Name: "web", Shape: shape, Pods: 3, NotReady: "Deployment web is not there"}},
 		Requested: []cluster.ProvisioningRequest{{
-			Namespace: "a/b", Name: "train", CreatedAt: at, Launches: true, Provisioned: true, BookedUntil: at, RetryAt: at,
+			Namespace: "a/b", Name: "train", CreatedAt: at, Launches: true, Provisioned: true,
+			BookedUntil: at, RetryAt: at,
 			NotReady: "it has failed", Consumers: []string{"a", "b c"}, Claims: []string{"c", "d"},
 			Sets: []cluster.PodSet{{Shape: shape, Pods: 4, Come: 1}},
 		}},

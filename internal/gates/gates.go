@@ -26,7 +26,7 @@ const (
 	Static      featuregate.Feature = "StaticCapacity"          // of FEATURE_GATES, on unless it is false: spec.replicas of NodePools acts
 	Overlay     featuregate.Feature = "NodeOverlay"             // of FEATURE_GATES, on unless it is false: NodeOverlays act
 	Buffers     featuregate.Feature = "CapacityBuffer"          // of FEATURE_GATES, on unless it is false: capacity is kept for CapacityBuffers
-	Requests    featuregate.Feature = "ProvisioningRequest"     // of FEATURE_GATES, on unless it is false: capacity is found for ProvisioningRequests
+	Requests    featuregate.Feature = "ProvisioningRequest"     // likewise: capacity is found for ProvisioningRequests
 	Reserved    featuregate.Feature = "ReservedCapacity"        // of FEATURE_GATES, on unless it is false: capacity reservations that classes select are used
 	Expressions featuregate.Feature = "NodeClassCEL"            // of AWS_FEATURE_GATES: kubelet settings may hold expressions
 )

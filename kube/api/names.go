@@ -138,8 +138,8 @@ const (
 	PrefixIgnoreTaint = "ignore-taint." + GroupClusterAutoscaler + "/"
 )
 
-// Annotations of pods that consume a ProvisioningRequest: its name, and its provisioning class. The older ones are those of
-// its v1beta1 API.
+// Annotations of pods that consume a ProvisioningRequest: its name, and its provisioning class. The older ones are
+// those of its v1beta1 API.
 const (
 	AnnotationConsumesRequest      = GroupAutoscaling + "/consume-provisioning-request"
 	AnnotationProvisioningClass    = GroupAutoscaling + "/provisioning-class-name"

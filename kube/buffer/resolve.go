@@ -163,7 +163,8 @@ func (r *Resolved) get(
 	kind := kindOf(o)
 	switch err := from.Get(ctx, key, o); {
 	case apierrors.IsNotFound(err):
-		r.NotReady = Refusal{Reason: missing, Message: fmt.Sprintf("%s %s is not there: create it, or name another one", kind, key)}
+		r.NotReady.Reason = missing
+		r.NotReady.Message = fmt.Sprintf("%s %s is not there: create it, or name another one", kind, key)
 	case apierrors.IsForbidden(err):
 		r.NotReady = failed("%s %s may not be read: allow the controller to get and watch this kind: %v", kind, key, err)
 	case err != nil:

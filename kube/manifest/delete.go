@@ -226,7 +226,8 @@ func (d *deletion) namespace(o Object) error {
 	d.s.Daemons = slices.DeleteFunc(d.s.Daemons, func(of cluster.Daemon) bool { return of.Namespace == x.Name })
 	d.s.PDBs = slices.DeleteFunc(d.s.PDBs, func(b cluster.PodDisruptionBudget) bool { return b.Namespace == x.Name })
 	d.s.Buffers = slices.DeleteFunc(d.s.Buffers, func(b cluster.Buffer) bool { return b.Namespace == x.Name })
-	d.s.Requested = slices.DeleteFunc(d.s.Requested, func(r cluster.ProvisioningRequest) bool { return r.Namespace == x.Name })
+	d.s.Requested = slices.DeleteFunc(d.s.Requested,
+		func(r cluster.ProvisioningRequest) bool { return r.Namespace == x.Name })
 	if gone == 0 && before == len(d.s.Daemons)+len(d.s.PDBs) &&
 		!slices.ContainsFunc(d.objects, func(o Object) bool { return o.GetNamespace() == x.Name }) {
 		return errors.New("there is nothing in it that a plan depends on: check its name")

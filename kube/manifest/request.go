@@ -18,14 +18,15 @@ func (a *applier) requests(objects []Object) error {
 		if !is {
 			continue
 		}
-		if err := a.request(o, r, from); err != nil {
+		if err := seek(a, o, r, from); err != nil {
 			return fmt.Errorf("%s: %w", o.At(), err)
 		}
 	}
 	return nil
 }
 
-func (a *applier) request(o Object, r *requestv1.ProvisioningRequest, from overlaid) error {
+// seek takes in one ProvisioningRequest.
+func seek(a *applier, o Object, r *requestv1.ProvisioningRequest, from overlaid) error {
 	if !provisioningrequest.Ours(r) {
 		a.change(o, "is of another provisioning class, or for another autoscaler: no plan depends on it")
 		return nil

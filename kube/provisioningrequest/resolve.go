@@ -1,8 +1,9 @@
-// Package provisioningrequest reads ProvisioningRequests: whether they are to be served, which pods they ask capacity for,
-// and for how long.
+// Package provisioningrequest reads ProvisioningRequests: whether they are to be served, which pods they ask
+// capacity for, and for how long.
 //
-// It reads what a request names, and nothing else. It promises to leave alone requests of other provisioning classes, and
-// those for another autoscaler. What admission adds to the pods, and where they have room, others find out.
+// It reads what a request names, and nothing else. It promises to leave alone requests of other provisioning
+// classes, and those for another autoscaler. What admission adds to the pods, and where they have room, others
+// find out.
 package provisioningrequest
 
 import (
@@ -51,7 +52,8 @@ func ValidUntil(r *v1.ProvisioningRequest) (time.Time, error) {
 	}
 	seconds, err := strconv.ParseInt(string(text), 10, 32)
 	if err != nil || seconds <= 0 {
-		return time.Time{}, fmt.Errorf("spec.parameters.%s is %q: write a whole number of seconds above 0, and create the request again",
+		return time.Time{}, fmt.Errorf(
+			"spec.parameters.%s is %q: write a whole number of seconds above 0, and create the request again",
 			v1.ParameterValidUntilSeconds, text)
 	}
 	return r.CreationTimestamp.Add(time.Duration(seconds) * time.Second), nil
@@ -105,11 +107,13 @@ func podOf(
 	template := &corev1.PodTemplate{}
 	switch err := from.Get(ctx, key, template); {
 	case apierrors.IsNotFound(err):
-		why.Reason, why.Message = v1.ReasonPodTemplateNotFound, fmt.Sprintf("PodTemplate %s is not there: create it", key)
+		why.Reason = v1.ReasonPodTemplateNotFound
+		why.Message = fmt.Sprintf("PodTemplate %s is not there: create it", key)
 		return nil, why, nil
 	case apierrors.IsForbidden(err):
 		why.Reason = v1.ReasonResolutionFailed
-		why.Message = fmt.Sprintf("PodTemplate %s may not be read: allow the controller to get podtemplates: %v", key, err)
+		why.Message = fmt.Sprintf(
+			"PodTemplate %s may not be read: allow the controller to get podtemplates: %v", key, err)
 		return nil, why, nil
 	case err != nil:
 		return nil, why, fmt.Errorf("read PodTemplate %s: %w", key, err)
@@ -145,7 +149,8 @@ func Over(r *v1.ProvisioningRequest) string {
 func Consumed(pod *corev1.Pod) string {
 	name, class := pod.Annotations[api.AnnotationConsumesRequest], pod.Annotations[api.AnnotationProvisioningClass]
 	if name == "" {
-		name, class = pod.Annotations[api.AnnotationConsumesRequestOld], pod.Annotations[api.AnnotationProvisioningClassOld]
+		name = pod.Annotations[api.AnnotationConsumesRequestOld]
+		class = pod.Annotations[api.AnnotationProvisioningClassOld]
 	}
 	if class != "" && !ClassServed(class) {
 		return ""

@@ -17,8 +17,8 @@ import (
 // Requests is what a cluster state knows of ProvisioningRequests. Its methods are safe for concurrent use.
 type Requests struct{ of *ClusterState }
 
-// Follow has the cluster state take in ProvisioningRequests, as FollowLate does. From then on pods that consume one wait
-// for it.
+// Follow has the cluster state take in ProvisioningRequests, as FollowLate does. From then on pods that consume
+// one wait for it.
 func (r Requests) Follow(ctx context.Context, live client.Reader, informers cache.Informers) error {
 	const name = "provisioningrequests.autoscaling.x-k8s.io"
 	if err := FollowLate(ctx, r.of, live, informers, &v1.ProvisioningRequest{}, name); err != nil {

@@ -39,8 +39,8 @@ func ForPods(claim *karpv1.NodeClaim) (uids []string, all bool) {
 	return uids, true
 }
 
-// forRequests is the annotation daemok.sh/for-provisioning-requests of a claim that is made for virtual pods of such; empty:
-// it is made for none.
+// forRequests is the annotation daemok.sh/for-provisioning-requests of a claim that is made for virtual pods of
+// such; empty: it is made for none.
 func forRequests(of []plan.VirtualPods) string {
 	var names []string
 	for _, x := range of {

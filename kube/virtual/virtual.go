@@ -1,7 +1,8 @@
-// Package virtual makes the pods that objects stand for which exist in plans alone, from the templates that these objects
-// name.
+// Package virtual makes the pods that objects stand for which exist in plans alone, from the templates that these
+// objects name.
 //
-// It promises pods as they would wait for a node. What admission adds to them, and where they have room, others find out.
+// It promises pods as they would wait for a node. What admission adds to them, and where they have room, others
+// find out.
 package virtual
 
 import (
@@ -27,7 +28,8 @@ type Refusal struct {
 func Pod(kind string, of client.Object, template *corev1.PodTemplateSpec) *corev1.Pod {
 	template = template.DeepCopy()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: of.GetNamespace(), Name: of.GetName(), UID: types.UID(kind + "/" + of.GetNamespace() + "/" + of.GetName()),
+		Namespace: of.GetNamespace(), Name: of.GetName(),
+		UID:               types.UID(kind + "/" + of.GetNamespace() + "/" + of.GetName()),
 		CreationTimestamp: of.GetCreationTimestamp(), Labels: template.Labels,
 	}, Spec: template.Spec}
 	pod.Spec.NodeName, pod.Spec.SchedulingGates = "", nil
@@ -77,7 +79,8 @@ func Prioritise(ctx context.Context, from client.Reader, pod *corev1.Pod) (why s
 		}
 	}
 	if name != "" {
-		return fmt.Sprintf("its pods name PriorityClass %q, which is not there: create it, or name another one", name), nil
+		return fmt.Sprintf("its pods name PriorityClass %q, which is not there: "+
+			"create it, or name another one", name), nil
 	}
 	if usual != nil {
 		pod.Spec.Priority = &usual.Value

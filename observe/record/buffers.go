@@ -4,8 +4,8 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// virtual says of nodes for which CapacityBuffers and ProvisioningRequests they keep capacity, and of these whether they
-// lack some. A plan for some of the pods alone says nothing of that: what was decided before holds.
+// virtual says of nodes for which CapacityBuffers and ProvisioningRequests they keep capacity, and of these
+// whether they lack some. A plan for some of the pods alone says nothing of that: what was decided before holds.
 func (m *minutes) virtual() {
 	if m.p.Buffers == nil && len(m.s.Buffers) > 0 || m.p.Requested == nil && len(m.s.Requested) > 0 {
 		for i := range m.s.Nodes {

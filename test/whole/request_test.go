@@ -24,12 +24,20 @@ import (
 )
 
 const (
+	accepted = autoscalingv1.RequestAccepted
+	found    = autoscalingv1.RequestProvisioned
+	failed   = autoscalingv1.RequestFailed
+	expired  = autoscalingv1.RequestBookingExpired
+	revoked  = autoscalingv1.RequestCapacityRevoked
+
 	checks = autoscalingv1.ClassCheckCapacity
 	wholly = autoscalingv1.ClassBestEffortAtomic
 )
 
 // request asks capacity for pods of the PodTemplate web.
-func (w *world) request(name, class string, pods int32, change func(*autoscalingv1.ProvisioningRequestSpec)) *autoscalingv1.ProvisioningRequest {
+func (w *world) request(
+	name, class string, pods int32, change func(*autoscalingv1.ProvisioningRequestSpec),
+) *autoscalingv1.ProvisioningRequest {
 	w.t.Helper()
 	out := &autoscalingv1.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	out.Spec.ProvisioningClassName = class
@@ -55,9 +63,15 @@ func (w *world) requestSays(name, kind string) string {
 	return fmt.Sprintf("%s %s %s", c.Status, c.Reason, c.Message)
 }
 
+// requestIs reports whether a condition of a ProvisioningRequest begins so.
+func (w *world) requestIs(name, kind, want string) bool {
+	w.t.Helper()
+	return strings.HasPrefix(w.requestSays(name, kind), want)
+}
+
 // provisioned reports whether there is, or was, capacity for all pods of a ProvisioningRequest.
 func (w *world) provisioned(name string) bool {
-	return strings.HasPrefix(w.requestSays(name, autoscalingv1.RequestProvisioned), "True ")
+	return strings.HasPrefix(w.requestSays(name, found), "True ")
 }
 
 // consumes has a pod consume a ProvisioningRequest.
@@ -67,8 +81,8 @@ func consumes(name, class string) func(*corev1.Pod) {
 	}
 }
 
-// Instances for all pods are launched by one plan, and stay until the pods come; these run there at once, and nothing else
-// is launched. Nodes go with the pods.
+// Instances for all pods are launched by one plan, and stay until the pods come; these run there at once, and
+// nothing else is launched. Nodes go with the pods.
 func TestARequestIsProvisionedAsAWhole(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 120}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
@@ -76,18 +90,18 @@ func TestARequestIsProvisionedAsAWhole(t *testing.T) {
 		w.request("train", wholly, 3, nil)
 		w.start(setup{})
 		w.until(time.Minute, "it to be accepted", func() bool {
-			return strings.HasPrefix(w.requestSays("train", autoscalingv1.RequestAccepted), "True Accepted ")
+			return w.requestIs("train", accepted, "True Accepted ")
 		})
 		w.until(5*time.Minute, "three instances", func() bool { return w.provisioned("train") })
-		if w.launched() != 3 || !strings.HasPrefix(w.requestSays("train", autoscalingv1.RequestProvisioned), "True CapacityIsProvisioned ") {
-			t.Fatalf("launched %d instances for three pods: %s", w.launched(), w.requestSays("train", autoscalingv1.RequestProvisioned))
+		if w.launched() != 3 || !w.requestIs("train", found, "True CapacityIsProvisioned ") {
+			t.Fatalf("launched %d instances for three pods: %s", w.launched(), w.requestSays("train", found))
 		}
 		w.until(5*time.Minute, "three nodes", func() bool { return w.has(3) })
 		time.Sleep(3 * time.Minute)
 		w.deploy("train", 3, consumes("train", wholly))
 		w.until(time.Minute, "pods on nodes that were there", func() bool { return w.run(3) })
 		w.until(15*time.Minute, "the booking to expire", func() bool {
-			return strings.HasPrefix(w.requestSays("train", autoscalingv1.RequestBookingExpired), "True CapacityReservationTimeExpired ")
+			return w.requestIs("train", expired, "True CapacityReservationTimeExpired ")
 		})
 		if w.launched() != 3 || !w.has(3) {
 			t.Errorf("launched %d instances for three pods; %s", w.launched(), w.state())
@@ -108,7 +122,7 @@ func TestARequestInPartIsGivenBack(t *testing.T) {
 		w.request("train", wholly, 4, nil)
 		w.start(setup{})
 		w.until(5*time.Minute, "what is in the way", func() bool {
-			return strings.HasPrefix(w.requestSays("train", autoscalingv1.RequestProvisioned), "False CapacityIsNotFound ") && w.launched() > 0
+			return w.requestIs("train", found, "False CapacityIsNotFound ") && w.launched() > 0
 		})
 		w.until(10*time.Minute, "nothing left", w.empty)
 		restock()
@@ -125,17 +139,17 @@ func TestARequestChecksCapacity(t *testing.T) {
 		w.request("early", checks, 1, nil)
 		w.start(setup{})
 		w.until(time.Minute, "no capacity", func() bool {
-			return strings.HasPrefix(w.requestSays("early", autoscalingv1.RequestProvisioned), "False CapacityIsNotFound there is no capacity for 1 of 1 pods: nodes that are there")
+			return w.requestIs("early", found, "False CapacityIsNotFound there is no capacity for 1 of 1 pods: nodes")
 		})
 		w.scale("web", 2)
 		w.until(5*time.Minute, "two nodes", func() bool { return w.run(2) })
 		w.scale("web", 0)
 		w.until(15*time.Minute, "room", func() bool {
-			return strings.HasPrefix(w.requestSays("early", autoscalingv1.RequestProvisioned), "True CapacityIsFound ")
+			return w.requestIs("early", found, "True CapacityIsFound ")
 		})
 		w.request("late", checks, 2, nil) // one of two nodes is booked
 		w.until(time.Minute, "no capacity", func() bool {
-			return strings.HasPrefix(w.requestSays("late", autoscalingv1.RequestProvisioned), "False CapacityIsNotFound there is no capacity for 1 of 2 pods")
+			return w.requestIs("late", found, "False CapacityIsNotFound there is no capacity for 1 of 2 pods")
 		})
 		if w.launched() != 2 {
 			t.Errorf("launched %d instances, want those of the Deployment alone", w.launched())
@@ -158,7 +172,7 @@ func TestABookingKeepsOthersOffAndExpires(t *testing.T) {
 			t.Fatalf("nodes of a booking did not stay; %s", w.state())
 		}
 		w.until(10*time.Minute, "no nodes", w.empty)
-		if !strings.HasPrefix(w.requestSays("train", autoscalingv1.RequestBookingExpired), "True ") {
+		if !w.requestIs("train", expired, "True ") {
 			t.Error("nodes went before the booking expired")
 		}
 		w.sound()
@@ -178,19 +192,19 @@ func TestTwoRequestsCompete(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.request("second", wholly, 2, nil)
 		w.until(5*time.Minute, "the first alone", func() bool {
-			return w.provisioned("first") && strings.Contains(w.requestSays("second", autoscalingv1.RequestProvisioned), "limit reached")
+			return w.provisioned("first") && strings.Contains(w.requestSays("second", found), "limit reached")
 		})
 		w.until(5*time.Minute, "two nodes", func() bool { return w.has(2) })
 		w.until(30*time.Minute, "the second", func() bool { return w.provisioned("second") })
-		if !strings.HasPrefix(w.requestSays("first", autoscalingv1.RequestBookingExpired), "True ") {
+		if !w.requestIs("first", expired, "True ") {
 			t.Error("the second took what was kept for the first")
 		}
 		w.sound()
 	})
 }
 
-// Pods that consume a request which has no capacity wait, and nothing is launched for them; nor for those of one that is
-// not there.
+// Pods that consume a request which has no capacity wait, and nothing is launched for them; nor for those of one
+// that is not there.
 func TestPodsWaitForTheirRequest(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 125}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
@@ -198,7 +212,8 @@ func TestPodsWaitForTheirRequest(t *testing.T) {
 		w.deploy("train", 2, consumes("train", wholly))
 		w.start(setup{})
 		time.Sleep(5 * time.Minute)
-		if w.launched() > 0 || !w.story.reports("it consumes ProvisioningRequest default/train, which has no capacity yet: it is not there") {
+		const why = "it consumes ProvisioningRequest default/train, which has no capacity yet: it is not there"
+		if w.launched() > 0 || !w.story.reports(why) {
 			t.Fatalf("launched %d instances for pods whose request is not there, or no event says so", w.launched())
 		}
 		w.request("train", wholly, 2, nil)
@@ -254,15 +269,15 @@ func TestARequestFailsInTime(t *testing.T) {
 		})
 		w.start(setup{})
 		w.until(time.Minute, "a failure", func() bool {
-			return strings.HasPrefix(w.requestSays("bad", autoscalingv1.RequestFailed), `True Invalid spec.parameters.ValidUntilSeconds is "soon": write`)
+			return w.requestIs("bad", failed, `True Invalid spec.parameters.ValidUntilSeconds is "soon": write`)
 		})
 		w.until(11*time.Minute, "a failure", func() bool {
-			return strings.HasPrefix(w.requestSays("train", autoscalingv1.RequestFailed), "True Expired there was no capacity for all its pods until ")
+			return w.requestIs("train", failed, "True Expired there was no capacity for all its pods until ")
 		})
 		restock()
 		time.Sleep(20 * time.Minute)
-		if w.launched() > 0 || !w.empty() || w.requestSays("others", autoscalingv1.RequestAccepted) != "" {
-			t.Errorf("launched %d instances for requests that have failed, or are another's; %s", w.launched(), w.state())
+		if w.launched() > 0 || !w.empty() || w.requestSays("others", accepted) != "" {
+			t.Errorf("launched %d instances for requests that failed, or are another's; %s", w.launched(), w.state())
 		}
 	})
 }
@@ -274,7 +289,7 @@ func TestARequestWaitsForItsTemplate(t *testing.T) {
 		w.request("train", wholly, 1, nil)
 		w.start(setup{})
 		w.until(time.Minute, "what is missing", func() bool {
-			return strings.HasPrefix(w.requestSays("train", autoscalingv1.RequestProvisioned), "False PodTemplateNotFound PodTemplate default/web is not there: create it")
+			return w.requestIs("train", found, "False PodTemplateNotFound PodTemplate default/web is not there")
 		})
 		w.podTemplate("web")
 		w.until(5*time.Minute, "a node", func() bool { return w.provisioned("train") && w.has(1) })
@@ -298,7 +313,7 @@ func TestBookedCapacityIsLost(t *testing.T) {
 				claims := w.claims()
 				w.delete(&claims[0])
 				w.until(5*time.Minute, "what becomes of it", func() bool {
-					said := w.requestSays("train", autoscalingv1.RequestCapacityRevoked)
+					said := w.requestSays("train", revoked)
 					return strings.HasPrefix(said, want) && (want != "" || w.launched() == 2 && w.has(1))
 				})
 				if want != "" && w.launched() != 1 {
@@ -319,7 +334,7 @@ func TestARequestWithItsFeatureGateOff(t *testing.T) {
 		w.start(setup{policy: decide.Policy{IgnoreRequests: true}})
 		w.until(5*time.Minute, "the pod on its node", func() bool { return w.run(1) })
 		time.Sleep(10 * time.Minute)
-		if w.launched() != 1 || w.requestSays("train", autoscalingv1.RequestAccepted) != "" || !w.story.reports("NotInEffect") {
+		if w.launched() != 1 || w.requestSays("train", accepted) != "" || !w.story.reports("NotInEffect") {
 			t.Errorf("a request that is off acts, or no event says so; %s", w.state())
 		}
 	})
@@ -332,7 +347,8 @@ func TestRequestsThatMayNotBeRead(t *testing.T) {
 		w.podTemplate("web")
 		w.request("train", wholly, 2, nil)
 		var allowed atomic.Bool
-		forbidden := apierrors.NewForbidden(autoscalingv1.GroupVersion.WithResource("provisioningrequests").GroupResource(), "", nil)
+		kind := autoscalingv1.GroupVersion.WithResource("provisioningrequests").GroupResource()
+		forbidden := apierrors.NewForbidden(kind, "", nil)
 		w.start(setup{fault: func(call store.Call) (before, after error) {
 			if call.Kind == "ProvisioningRequestList" && !allowed.Load() {
 				return forbidden, nil
@@ -345,6 +361,6 @@ func TestRequestsThatMayNotBeRead(t *testing.T) {
 			t.Error("the log does not say that requests cannot be read")
 		}
 		allowed.Store(true)
-		w.until(5*time.Minute, "capacity for the request", func() bool { return w.provisioned("train") && w.launched() == 3 })
+		w.until(5*time.Minute, "capacity", func() bool { return w.provisioned("train") && w.launched() == 3 })
 	})
 }

@@ -122,7 +122,8 @@ func newWorld(t testing.TB, o fakecloud.Options) *world {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, karpv1.AddToScheme, overlays.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme,
-		v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, v1beta1.AddToScheme, autoscalingv1.AddToScheme, vpav1.AddToScheme,
+		v1alpha5.AddToScheme, awsv1alpha1.AddToScheme, v1beta1.AddToScheme,
+		autoscalingv1.AddToScheme, vpav1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			t.Fatal(err)

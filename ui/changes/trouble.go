@@ -51,7 +51,8 @@ func (in *Input) trouble() page.Block {
 		case x.Waits != "":
 			b.Line(text.Say(text.Warn, "! ProvisioningRequest %s/%s: %s", x.Namespace, x.Name, x.Waits))
 		case x.Missing > 0:
-			b.Line(text.Say(text.Bad, "! ProvisioningRequest %s/%s %s, and takes none: %s", x.Namespace, x.Name, x.Lacks(), x.Why()))
+			b.Line(text.Say(text.Bad, "! ProvisioningRequest %s/%s %s, and takes none: %s",
+				x.Namespace, x.Name, x.Lacks(), x.Why()))
 		}
 	}
 	for _, g := range grouped(in.poolsNotReady(), func(p *cluster.Pool) string { return p.NotReady }) {

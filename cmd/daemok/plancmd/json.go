@@ -210,20 +210,22 @@ type reasonJSON struct {
 // view turns a plan into its form for scripts.
 func view(p *plan.Plan) JSON {
 	v := JSON{
-		costJSON:     costJSON{dollars(p.CostBefore), dollars(p.CostAfter), dollars(p.LaunchCost()), nil, nil},
-		Margins:      output.Each(p.Margins, marginView),
-		Basis:        p.Basis,
-		Launches:     output.Each(p.Launches, launchView),
-		Placements:   output.Each(p.Placements, placementView),
-		Withdrawals:  output.Each(p.Withdrawals, withdrawalView),
-		Removals:     output.Each(p.Removals(), removalView),
-		Moves:        output.Each(p.Moves, moveView),
-		Kept:         output.Each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
-		Unplaced:     output.Each(p.Unplaced, unplacedView),
-		standingJSON: standingJSON{output.Each(p.Short, shortView), output.Each(p.Buffers, bufferView), output.Each(p.Requested, requestView)},
-		Dropped:      output.Each(p.Dropped, droppedView),
-		Together:     output.Each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
-		effortJSON:   effortJSON{p.Steps, p.Exhausted},
+		costJSON:    costJSON{dollars(p.CostBefore), dollars(p.CostAfter), dollars(p.LaunchCost()), nil, nil},
+		Margins:     output.Each(p.Margins, marginView),
+		Basis:       p.Basis,
+		Launches:    output.Each(p.Launches, launchView),
+		Placements:  output.Each(p.Placements, placementView),
+		Withdrawals: output.Each(p.Withdrawals, withdrawalView),
+		Removals:    output.Each(p.Removals(), removalView),
+		Moves:       output.Each(p.Moves, moveView),
+		Kept:        output.Each(p.Kept, func(k plan.Kept) keptJSON { return keptJSON{k.Node, string(k.Reason), k.Why} }),
+		Unplaced:    output.Each(p.Unplaced, unplacedView),
+		standingJSON: standingJSON{
+			output.Each(p.Short, shortView), output.Each(p.Buffers, bufferView), output.Each(p.Requested, requestView),
+		},
+		Dropped:    output.Each(p.Dropped, droppedView),
+		Together:   output.Each(p.Groups(), func(g plan.Group) togetherJSON { return togetherJSON{g.Key, g.Turn, g.Instances} }),
+		effortJSON: effortJSON{p.Steps, p.Exhausted},
 	}
 	for i := range p.Moves {
 		v.Dropped = append(v.Dropped, output.Each(p.Moves[i].Dropped, droppedView)...)

@@ -79,7 +79,8 @@ func TestEveryKindHasBothSides(t *testing.T) {
 			refused[c.Object.GetKind()]++
 		}
 	}
-	for _, kind := range []string{"NodePool", "NodeClaim", "NodeOverlay", "EC2NodeClass", "CapacityBuffer", "ProvisioningRequest", "DisruptionPolicy", "Provisioner", "AWSNodeTemplate"} {
+	for _, kind := range []string{"NodePool", "NodeClaim", "NodeOverlay", "EC2NodeClass", "CapacityBuffer",
+		"ProvisioningRequest", "DisruptionPolicy", "Provisioner", "AWSNodeTemplate"} {
 		if accepted[kind] == 0 || refused[kind] == 0 {
 			t.Errorf("%s: %d accepted and %d refused cases, want both", kind, accepted[kind], refused[kind])
 		}

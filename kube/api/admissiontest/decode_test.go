@@ -25,7 +25,8 @@ import (
 func TestWhatIsAcceptedCanBeRead(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv1beta1.AddToScheme,
+		karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1.AddToScheme,
+		autoscalingv1beta1.AddToScheme,
 		autoscalingv1alpha1.AddToScheme, daemokv1alpha1.AddToScheme, v1alpha5.AddToScheme, awsv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {

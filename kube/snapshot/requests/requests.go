@@ -141,8 +141,8 @@ func (t *Table) forget(e *entry) {
 	e.sets = nil
 }
 
-// Resolved takes in what a request names, and reports whether plans depend on what has changed. One that is gone, or has
-// changed meanwhile, is left as it is.
+// Resolved takes in what a request names, and reports whether plans depend on what has changed. One that is gone,
+// or has changed meanwhile, is left as it is.
 func (t *Table) Resolved(r provisioningrequest.Resolved) (changed bool) {
 	e, known := t.byName[client.ObjectKeyFromObject(r.Object)]
 	if !known || e.Object.UID != r.Object.UID {
@@ -214,7 +214,8 @@ func (t *Table) admitted(e *entry) (out []*corev1.Pod) {
 	for i := range e.Pods {
 		pod := e.Pods[i].DeepCopy()
 		if err := t.admission.Admit(pod); err != nil {
-			return refuse(fmt.Sprintf("pods of PodTemplate %s would be refused: %v", e.Object.Spec.PodSets[i].PodTemplateRef.Name, err))
+			template := e.Object.Spec.PodSets[i].PodTemplateRef.Name
+			return refuse(fmt.Sprintf("pods of PodTemplate %s would be refused: %v", template, err))
 		}
 		out = append(out, pod)
 	}
@@ -235,8 +236,9 @@ func (t *Table) PodSeen(pod *corev1.Pod) (changed bool) {
 	was, known := t.consumers[name]
 	is := consumer{
 		request: types.NamespacedName{Namespace: pod.Namespace, Name: request},
-		waits:   pod.Spec.NodeName == "" && pod.Status.Phase != corev1.PodFailed, failed: pod.Status.Phase == corev1.PodFailed,
+		failed:  pod.Status.Phase == corev1.PodFailed,
 	}
+	is.waits = pod.Spec.NodeName == "" && !is.failed
 	if known && was.request == is.request && was.waits == is.waits && was.failed == is.failed {
 		return false
 	}
@@ -255,7 +257,8 @@ func (t *Table) States() []State {
 		out = append(out, e.State)
 	}
 	slices.SortFunc(out, func(a, b State) int {
-		return cmp.Or(a.Object.CreationTimestamp.Compare(b.Object.CreationTimestamp.Time), compareNames(a.Name(), b.Name()))
+		came := a.Object.CreationTimestamp.Compare(b.Object.CreationTimestamp.Time)
+		return cmp.Or(came, compareNames(a.Name(), b.Name()))
 	})
 	return out
 }
@@ -307,7 +310,8 @@ func (t *Table) Show(out *cluster.Snapshot) {
 		delete(by, name)
 	}
 	for name, pods := range by {
-		r := cluster.ProvisioningRequest{Namespace: name.Namespace, Name: name.Name, NotReady: "it is not there: create it, or correct the annotation of the pod"}
+		r := cluster.ProvisioningRequest{Namespace: name.Namespace, Name: name.Name,
+			NotReady: "it is not there: create it, or correct the annotation of the pod"}
 		t.come(&r, nil, pods)
 		if len(r.Consumers) > 0 {
 			out.Requested = append(out.Requested, r)
@@ -319,7 +323,8 @@ func (t *Table) Show(out *cluster.Snapshot) {
 func (e *entry) shown(now time.Time) cluster.ProvisioningRequest {
 	r := cluster.ProvisioningRequest{
 		Namespace: e.Object.Namespace, Name: e.Object.Name, CreatedAt: e.Object.CreationTimestamp.UTC(),
-		Launches: e.Object.Spec.ProvisioningClassName == v1.ClassBestEffortAtomic, Provisioned: !e.ProvisionedAt.IsZero(),
+		Launches:    e.Object.Spec.ProvisioningClassName == v1.ClassBestEffortAtomic,
+		Provisioned: !e.ProvisionedAt.IsZero(),
 	}
 	over := provisioningrequest.Over(e.Object)
 	switch {

@@ -1,5 +1,5 @@
-// Package v1 holds the resource ProvisioningRequest of the group autoscaling.x-k8s.io: capacity for all pods of a batch, or
-// for none of them.
+// Package v1 holds the resource ProvisioningRequest of the group autoscaling.x-k8s.io: capacity for all pods of a
+// batch, or for none of them.
 //
 // The rules are written as markers beside the fields and become the CRD in kube/api/crds. The package
 // does not find the capacity.

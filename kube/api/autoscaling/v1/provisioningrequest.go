@@ -27,10 +27,10 @@ const ProcessorInstance = "daemok"
 // +kubebuilder:resource:path=provisioningrequests,scope=Namespaced,categories=autoscaling,shortName=provreq;provreqs
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion
-// +kubebuilder:printcolumn:name="Class",type="string",JSONPath=".spec.provisioningClassName",description="How capacity is found"
-// +kubebuilder:printcolumn:name="Accepted",type="string",JSONPath=".status.conditions[?(@.type=='Accepted')].status",description="An autoscaler serves it"
-// +kubebuilder:printcolumn:name="Provisioned",type="string",JSONPath=".status.conditions[?(@.type=='Provisioned')].status",description="There is capacity for all its pods"
-// +kubebuilder:printcolumn:name="Failed",type="string",JSONPath=".status.conditions[?(@.type=='Failed')].status",description="No capacity is sought any more"
+// +kubebuilder:printcolumn:name="Class",type="string",JSONPath=".spec.provisioningClassName"
+// +kubebuilder:printcolumn:name="Accepted",type="string",JSONPath=".status.conditions[?(@.type=='Accepted')].status"
+// +kubebuilder:printcolumn:name="Provisioned",type="string",JSONPath=".status.conditions[?(@.type=='Provisioned')].status"
+// +kubebuilder:printcolumn:name="Failed",type="string",JSONPath=".status.conditions[?(@.type=='Failed')].status"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 type ProvisioningRequest struct {
 	metav1.TypeMeta   `json:",inline"`

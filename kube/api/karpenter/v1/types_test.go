@@ -119,7 +119,10 @@ status: {}
 apiVersion: autoscaling.x-k8s.io/v1
 kind: ProvisioningRequest
 metadata: {name: a, namespace: b}
-spec: {provisioningClassName: check-capacity.autoscaling.x-k8s.io, podSets: [{podTemplateRef: {name: web}, count: 2}], parameters: {ValidUntilSeconds: "60"}}
+spec:
+  provisioningClassName: check-capacity.autoscaling.x-k8s.io
+  podSets: [{podTemplateRef: {name: web}, count: 2}]
+  parameters: {ValidUntilSeconds: "60"}
 status: {}
 `},
 		"a Provisioner": {new(v1alpha5.Provisioner), `
@@ -204,7 +207,8 @@ status: {}
 func TestSchemeKnowsEveryDefinition(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1.AddToScheme, autoscalingv1beta1.AddToScheme, daemokv1alpha1.AddToScheme,
+		karpv1.AddToScheme, v1alpha1.AddToScheme, awsv1.AddToScheme, autoscalingv1.AddToScheme,
+		autoscalingv1beta1.AddToScheme, daemokv1alpha1.AddToScheme,
 		v1alpha5.AddToScheme, awsv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
