@@ -2,11 +2,13 @@ package nodeclaim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
@@ -25,12 +27,14 @@ type consistency struct {
 	events publisher
 	memory func(kind, image string, memory quantity.Bytes) // nil: it is not reported
 	now    func() time.Time
+
+	devices devices // nil: no extended resource is served by drivers of dynamic resource allocation
 }
 
 // compare notes whether the node of an initialised claim has what its instance was
 // launched to have: pods were placed by that.
 func (k consistency) compare(c *karpv1.NodeClaim, node *corev1.Node) {
-	lacks := append(lacking(c, node.Status.Capacity), tooFew(c, node.Status.Allocatable)...)
+	lacks := append(lacking(k.without(c, node), node.Status.Capacity), tooFew(c, node.Status.Allocatable)...)
 	if len(lacks) == 0 {
 		condition.SetTrue(c, karpv1.ClaimConsistentStateFound, k.now())
 		return
@@ -40,6 +44,20 @@ func (k consistency) compare(c *karpv1.NodeClaim, node *corev1.Node) {
 		k.events.Publish(observe.Event{About: c, Key: "NodeClaim/" + c.Name, Warning: true,
 			Reason: "FailedConsistencyCheck", Message: text})
 	}
+}
+
+// without is a claim without what drivers of dynamic resource allocation serve, which no node says of itself.
+func (k consistency) without(c *karpv1.NodeClaim, node *corev1.Node) *karpv1.NodeClaim {
+	if k.devices == nil {
+		return c
+	}
+	served := func(name corev1.ResourceName, _ resource.Quantity) bool {
+		_, there := node.Status.Capacity[name]
+		return !there && k.devices.Serves(node.Name, string(name))
+	}
+	out := c.DeepCopy()
+	maps.DeleteFunc(out.Spec.Resources.Requests, served)
+	return out
 }
 
 // weigh reports how much memory the instance turned out to have. What is kept from pods

@@ -26,8 +26,9 @@ type initialization struct {
 	devices    devices // nil: devices of dynamic resource allocation are not planned for
 }
 
-// devices says which drivers of dynamic resource allocation do not publish the devices of a node yet.
+// devices says what drivers of dynamic resource allocation publish of a node.
 type devices interface {
+	Serves(node, resource string) bool
 	Unpublished(node string, drivers []string) []string
 }
 
@@ -99,7 +100,8 @@ func (i initialization) lacks(c *karpv1.NodeClaim, node *corev1.Node) (reason, m
 		}
 	}
 	for _, name := range translate.ExtendedOf(c) {
-		if q, there := node.Status.Allocatable[corev1.ResourceName(name)]; !there || q.IsZero() {
+		q := node.Status.Allocatable[corev1.ResourceName(name)]
+		if q.IsZero() && (i.devices == nil || !i.devices.Serves(node.Name, name)) {
 			return karpv1.ReasonResourceNotRegistered, fmt.Sprintf("resource %s was asked for and is not in the node's allocatable", name)
 		}
 	}

@@ -127,7 +127,7 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 		}
 	}
 	if condition.IsTrue(c, karpv1.ClaimInitialized) && node != nil {
-		checks := consistency{r.Events, r.Memory, r.Now}
+		checks := consistency{r.Events, r.Memory, r.Now, r.Devices}
 		checks.compare(c, node)
 		checks.weigh(c, node)
 	}

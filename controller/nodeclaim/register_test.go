@@ -219,3 +219,40 @@ func TestANodeThatIsMadeAgainTakesPodsAgain(t *testing.T) {
 		})
 	}
 }
+
+// drivers publish devices of nodes: true where they have.
+type drivers map[string]bool
+
+func (d drivers) Serves(_, resource string) bool { return d[resource] }
+
+func (d drivers) Unpublished(_ string, of []string) (out []string) {
+	for _, driver := range of {
+		if !d[driver] {
+			out = append(out, driver)
+		}
+	}
+	return out
+}
+
+// A node counts as initialized once DRA drivers have published what its pods request: by ResourceClaims, or as an
+// extended resource that no device plugin registers.
+func TestANodeIsInitializedOnceDriversPublishItsDevices(t *testing.T) {
+	const gpu = corev1.ResourceName("nvidia.com/gpu")
+	node := &corev1.Node{Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady,
+		Status: corev1.ConditionTrue}}}}
+	c := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+		api.AnnotationRequestedDRADrivers: "gpu.example.com, nic.example.com"}}}
+	c.Spec.Resources.Requests = corev1.ResourceList{gpu: resource.MustParse("1")}
+	for _, tt := range []struct {
+		published drivers
+		want      string
+	}{
+		{drivers{}, karpv1.ReasonResourceNotRegistered},
+		{drivers{string(gpu): true, "gpu.example.com": true}, karpv1.ReasonDRAPoolsNotPublished},
+		{drivers{string(gpu): true, "gpu.example.com": true, "nic.example.com": true}, ""},
+	} {
+		if reason, message := (initialization{devices: tt.published}).lacks(c, node); reason != tt.want {
+			t.Errorf("with %v published it lacks %q (%s), want %q", tt.published, reason, message, tt.want)
+		}
+	}
+}

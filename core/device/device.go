@@ -92,6 +92,16 @@ type Inventory struct {
 	Partial  bool                // a pool of it is not complete, or not valid: requests for all devices have to wait
 }
 
+// Free counts the devices that are free and meet a selector, tainted ones aside.
+func (inv *Inventory) Free(selector int) (n int64) {
+	for i := range inv.Devices {
+		if inv.Devices[i].suits(&Ask{Selector: selector}) {
+			n++
+		}
+	}
+	return n
+}
+
 // Claim is what a ResourceClaim requests.
 type Claim struct {
 	Requests    []Request

@@ -70,6 +70,13 @@ func (d *Devices) arePartial() bool {
 	return slices.ContainsFunc(d.of.followed, missing)
 }
 
+// Serves reports whether a driver publishes devices of the node that serve an extended resource.
+func (d *Devices) Serves(node, resource string) bool {
+	d.of.mu.Lock()
+	defer d.of.mu.Unlock()
+	return d.of.tables.devices.Serves(node, resource)
+}
+
 // Unpublished lists those of the drivers that do not publish a complete pool of devices of the node, in their order.
 func (d *Devices) Unpublished(node string, drivers []string) []string {
 	d.of.mu.Lock()

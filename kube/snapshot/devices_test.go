@@ -287,3 +287,23 @@ func TestDevicesOfOneRootGoTogether(t *testing.T) {
 		t.Errorf("planned:\n%s\nwant:\n%s", got, want)
 	}
 }
+
+// A pod that requests GPUs as an extended resource goes to the node whose driver serves it, though the node does not
+// say that it has any; and to none whose devices are taken.
+func TestExtendedResourcesThatDriversServe(t *testing.T) {
+	class := gpuClass + "  extendedResourceName: example.com/gpu\n"
+	wants := func(name string) string {
+		text := strings.Replace(claimant(name, ""), "claims: [{name: gpu}]", "limits: {example.com/gpu: \"1\"}", 1)
+		text = strings.Replace(text, "  resourceClaims: [{name: gpu, resourceClaimTemplateName: }]\n", "", 1)
+		return strings.Replace(text, "requests: {cpu: \"1\"}", "requests: {cpu: \"1\", example.com/gpu: \"1\"}", 1)
+	}
+	k := devicesOf(t, class, gpuNode("n", "g.four"), publishes("n", 2, 1), has("x", "n", "gpu-0"),
+		wants("a"), wants("b"))
+	if got, want := planned(k), "a on n\nb nowhere: no type has example.com/gpu"; got != want {
+		t.Errorf("planned:\n%s\nwant:\n%s", got, want)
+	}
+	if k.Devices.Serves("n", "example.com/other") || !k.Devices.Serves("n", "example.com/gpu") ||
+		k.Devices.Serves("m", "example.com/gpu") {
+		t.Error("example.com/gpu is not served on n alone")
+	}
+}

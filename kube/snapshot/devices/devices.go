@@ -45,7 +45,8 @@ type Table struct {
 	stale  bool // an object has changed since the last snapshot
 	moved  bool // so has a device, or which are of a class
 	read   map[*resourcev1.ResourceClaimSpec]read
-	many   bitset.Set // the selectors that shared devices meet
+	many   bitset.Set     // the selectors that shared devices meet
+	served map[string]int // selectors of the classes that serve extended resources, by resource
 	shared map[types.NamespacedName]sharing
 	world  world
 }
@@ -173,6 +174,7 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	if t.reader.Renew() {
 		t.read, t.moved = nil, true
 	}
+	t.served = t.reader.Extended()
 	readBefore := t.read
 	t.read, t.shared = map[*resourcev1.ResourceClaimSpec]read{}, map[types.NamespacedName]sharing{}
 	for use := range t.shapes.DeviceUses() {
@@ -304,22 +306,25 @@ func (t *Table) AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, place
 // Show adds what devices are free to the nodes of a snapshot, and what devices instances will have to its instances
 // and catalogues.
 func (t *Table) Show(s *cluster.Snapshot) {
-	if t.world.dimensions == nil || t.partial {
+	if t.partial || t.world.dimensions == nil && len(t.served) == 0 {
+		return
+	}
+	t.showNodes(s)
+	if t.world.dimensions == nil {
 		return
 	}
 	for i := range s.Pools {
 		s.Pools[i].Catalogue = t.world.catalogue(s.Pools[i].Catalogue)
 	}
-	t.showNodes(s)
 	t.showInstances(s)
 }
 
 // showNodes adds to nodes what is free there and what their pods have. What a driver has yet to publish of a node that
 // is not initialized is what it is expected to.
 func (t *Table) showNodes(s *cluster.Snapshot) {
-	on := map[string][]*resourceclaim.Pool{}
-	for i := range t.world.from.pools {
-		p := &t.world.from.pools[i]
+	on, pools := map[string][]*resourceclaim.Pool{}, t.pools()
+	for i := range pools {
+		p := &pools[i]
 		for _, node := range p.Nodes() {
 			on[node] = append(on[node], p)
 		}
@@ -342,12 +347,54 @@ func (t *Table) showNodes(s *cluster.Snapshot) {
 				}
 			}
 		}
+		t.showServed(n, inv)
+		if t.world.dimensions == nil {
+			continue
+		}
 		has := quantity.Resources{Extended: t.world.dimensions.Offers(inv)}
 		for j := range n.Pods {
 			has = has.Add(quantity.Resources{Extended: device.Only(n.Pods[j].Takes())})
 		}
 		n.Allocatable, n.Capacity = device.With(n.Allocatable, has.Extended), device.With(n.Capacity, has.Extended)
 	}
+}
+
+// pools are those of all slices, as far as they have been worked out.
+func (t *Table) pools() []resourceclaim.Pool {
+	if t.world.dimensions != nil {
+		return t.world.from.pools
+	}
+	return resourceclaim.Pools(t.slices)
+}
+
+// showServed adds to a node the extended resources that drivers serve there and no device plugin does: what is free and
+// what its pods have.
+func (t *Table) showServed(n *cluster.Node, inv *device.Inventory) {
+	for name, selector := range t.served {
+		if n.Allocatable.Get(name) > 0 {
+			continue
+		}
+		has := inv.Free(selector)
+		for j := range n.Pods {
+			has += n.Pods[j].Takes().Get(name)
+		}
+		n.Allocatable, n.Capacity = n.Allocatable.With(name, has), n.Capacity.With(name, has)
+	}
+}
+
+// Serves reports whether a driver publishes devices of the node that serve an extended resource.
+func (t *Table) Serves(node, resource string) bool {
+	selector, served := t.reader.Extended()[resource]
+	if !served {
+		return false
+	}
+	inv, pools := &device.Inventory{}, resourceclaim.Pools(t.slices)
+	for i := range pools {
+		if slices.Contains(pools[i].Nodes(), node) {
+			t.reader.AddPool(inv, &pools[i], node, resourceclaim.Allocated{})
+		}
+	}
+	return inv.Free(selector) > 0
 }
 
 // showInstances adds what the instances that are being launched will have: the least of what they may become.
