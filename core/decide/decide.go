@@ -97,15 +97,15 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 	placed, likely, dropped := homes(s, policy, effort)
 	coming := coming(s, placed.Placements, policy)
 	var room headroom
-	launches, taken := placed.Launches, slices.Concat(placed.Placements, coming.Placements)
+	launches, taken := placed.Launches, concat(placed.Placements, coming.Placements)
 	if !effort.Part {
 		booked.seek(s, launches, taken, policy, effort)
-		launches, taken = slices.Concat(launches, booked.sought.launches), slices.Concat(taken, booked.sought.places)
+		launches, taken = concat(launches, booked.sought.launches), concat(taken, booked.sought.places)
 		room = headroomOf(s, launches, taken, policy, effort)
 	}
 	out := plan.Plan{
 		Basis:      s.Revision,
-		Launches:   slices.Concat(launches, room.launches),
+		Launches:   concat(launches, room.launches),
 		Placements: placed.Placements,
 		Unplaced:   placed.Unplaced,
 		Buffers:    room.buffers,
@@ -124,12 +124,12 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 		out.Requested = booked.said()
 	}
 	real := s
-	s, others := withVirtual(s, slices.Concat(booked.sought.places, places(room.buffers)))
+	s, others := withVirtual(s, concat(booked.sought.places, places(room.buffers)))
 	whole := !effort.Part && !room.exhausted && !booked.exhausted && s.Unread == ""
 	if whole {
 		placed.Launches = out.Launches
-		leaving := leave(promised(s, coming.Placements), &placed, slices.Concat(coming.Placements, others), policy, effort, found)
-		out.Withdrawals = withdrawals(s, &placed, &coming, slices.Concat(others, booked.taken()))
+		leaving := leave(promised(s, coming.Placements), &placed, concat(coming.Placements, others), policy, effort, found)
+		out.Withdrawals = withdrawals(s, &placed, &coming, concat(others, booked.taken()))
 		out.Moves, out.Kept, out.Asked = leaving.Moves, leaving.Kept, leaving.Asked()
 		withoutVirtual(out.Moves)
 		room.keepRoom(real, &out, taken, policy, effort)
@@ -144,11 +144,22 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 	return out
 }
 
+// concat is both lists as one that must not be written: where one of them is empty, the other itself.
+func concat[T any](a, b []T) []T {
+	switch {
+	case len(b) == 0:
+		return slices.Clip(a)
+	case len(a) == 0:
+		return slices.Clip(b)
+	}
+	return slices.Concat(a, b)
+}
+
 // leave finds nodes that may go beside what was decided for pods that wait and what is
 // kept for those that are coming.
 func leave(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement, policy Policy, effort Effort, found *disruption.Found) *disruption.Search {
 	var out *disruption.Search
-	taken := slices.Concat(placed.Placements, coming)
+	taken := concat(placed.Placements, coming)
 	switch needed := needed(placed.Placements); {
 	case placed.Exhausted || found == nil && effort.Disruption <= 0:
 		out = disruption.New(s, needed, nil, policy.leaving())
@@ -188,7 +199,7 @@ func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Searc
 	s = withoutSurplus(s, p.Moves)
 	coming := coming(s, p.Placements, policy).Placements
 	s, others := withVirtual(promised(s, coming), p.VirtualPlaces())
-	return disruption.New(s, needed(p.Placements), simulatorOf(s, p.Launches, slices.Concat(p.Placements, coming, others), policy), policy.leaving())
+	return disruption.New(s, needed(p.Placements), simulatorOf(s, p.Launches, concat(concat(p.Placements, coming), others), policy), policy.leaving())
 }
 
 // needed lists the nodes that waiting pods are placed on.
@@ -274,9 +285,11 @@ func withdrawals(s *cluster.Snapshot, placed, coming *place.Result, virtual []pl
 		return nil
 	}
 	used, left := map[string]bool{}, map[[2]string]bool{}
-	for _, p := range slices.Concat(placed.Placements, coming.Placements, virtual) {
-		if p.On == plan.OnInstance {
-			used[p.Target] = true
+	for _, list := range [][]plan.Placement{placed.Placements, coming.Placements, virtual} {
+		for i := range list {
+			if list[i].On == plan.OnInstance {
+				used[list[i].Target] = true
+			}
 		}
 	}
 	for _, u := range slices.Concat(placed.Unplaced, coming.Unplaced) {

@@ -75,7 +75,7 @@ func withoutSurplus(s *cluster.Snapshot, moves []plan.Move) *cluster.Snapshot {
 // name the pods that will find room on them.
 func (r *replicas) join(p *plan.Plan) {
 	rename(p, r.launches, ofLaunch)
-	p.Launches = append(r.launches, p.Launches...)
+	p.Launches = concat(r.launches, p.Launches)
 	p.Short = r.short
 	p.Withdrawals = append(r.Withdrawals, p.Withdrawals...)
 	p.Moves = append(r.Moves, p.Moves...)
@@ -86,6 +86,9 @@ func (r *replicas) join(p *plan.Plan) {
 // rename gives launches their names within the plan, which were among the instances while it was made, under names that
 // begin so. They name the pods that will find room on them.
 func rename(p *plan.Plan, launches []plan.Launch, prefix string) {
+	if len(launches) == 0 {
+		return
+	}
 	at := map[string]*plan.Launch{}
 	for i := range launches {
 		at[prefix+launches[i].Name] = &launches[i]

@@ -405,6 +405,6 @@ func (b *bookings) taken() []plan.Placement {
 // within the plan, and name the pods that will find room on them.
 func (b *bookings) join(p *plan.Plan) {
 	rename(p, b.launches, ofRequest)
-	p.Launches = append(b.launches, p.Launches...)
-	p.Placements = append(p.Placements, b.pods...)
+	p.Launches = concat(b.launches, p.Launches)
+	p.Placements = concat(p.Placements, b.pods)
 }
