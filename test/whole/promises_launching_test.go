@@ -27,13 +27,14 @@ type demand struct{ changes []wanting }
 
 type wanting struct {
 	n     int
+	may   int // more: of requests, which get all that they ask for or nothing
 	since time.Time
 }
 
-func (d *demand) is(n int) {
+func (d *demand) is(n, may int) {
 	now := time.Now()
-	if len(d.changes) == 0 || d.changes[len(d.changes)-1].n != n {
-		d.changes = append(d.changes, wanting{n, now})
+	if last := len(d.changes) - 1; last < 0 || d.changes[last].n != n || d.changes[last].may != may {
+		d.changes = append(d.changes, wanting{n, may, now})
 	}
 	for len(d.changes) > 1 && now.Sub(d.changes[1].since) > lateWatches {
 		d.changes = d.changes[1:]
@@ -47,7 +48,7 @@ func (d *demand) lately() (least, most int) {
 		if i+1 < len(d.changes) && time.Since(d.changes[i+1].since) > lateWatches {
 			continue
 		}
-		least, most = min(least, w.n), max(most, w.n)
+		least, most = min(least, w.n), max(most, w.n+w.may)
 	}
 	return least, most
 }

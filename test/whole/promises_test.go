@@ -9,9 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/provisioningrequest"
 	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/test/market"
 	"github.com/daemok/daemok/test/store"
@@ -47,6 +49,8 @@ type promises struct {
 	spares map[string]*v1beta1.CapacityBuffer
 	wanted demand
 
+	requests map[string]*autoscalingv1.ProvisioningRequest
+
 	ended     map[string]bool            // instances whose end was looked at
 	taken     map[string]string          // instances that are, or were, a NodeClaim's: the last that had it
 	voluntary map[types.UID]bool         // NodeClaims that the controller deleted by choice
@@ -65,7 +69,8 @@ func keepPromises(w *world) *promises {
 	p := &promises{
 		t: w.t, story: w.story, instance: w.cloud.Market().Machine,
 		pools: map[string]*karpv1.NodePool{}, claims: map[string]*karpv1.NodeClaim{}, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*podLife{}, spares: map[string]*v1beta1.CapacityBuffer{},
-		ended: map[string]bool{}, taken: map[string]string{}, voluntary: map[types.UID]bool{}, broken: map[string]map[string]bool{},
+		requests: map[string]*autoscalingv1.ProvisioningRequest{},
+		ended:    map[string]bool{}, taken: map[string]string{}, voluntary: map[types.UID]bool{}, broken: map[string]map[string]bool{},
 	}
 	w.server.AuditTo(p.audit)
 	return p
@@ -106,6 +111,9 @@ func (p *promises) audit(a store.Audit) {
 		follow(p.pools, name, a)
 	case *v1beta1.CapacityBuffer:
 		follow(p.spares, name, a)
+		p.counts()
+	case *autoscalingv1.ProvisioningRequest:
+		follow(p.requests, name, a)
 		p.counts()
 	case *corev1.Pod:
 		before, _ := a.Before.(*corev1.Pod)
@@ -180,7 +188,13 @@ func (p *promises) counts() {
 			n++
 		}
 	}
-	p.wanted.is(n)
+	may := 0
+	for _, r := range p.requests {
+		if provisioningrequest.Over(r) == "" {
+			may += int(r.Spec.PodSets[0].Count) // seeds have no others
+		}
+	}
+	p.wanted.is(n, may)
 }
 
 // claimWritten looks at what the controller writes of a NodeClaim.

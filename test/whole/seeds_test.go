@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/kube/api"
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/test/fakecloud"
@@ -108,6 +109,9 @@ func (w *world) tempest(seed uint64) {
 		w.podTemplate("web")
 		w.buffer("spare", int32(3*u("spare")), nil)
 	}
+	if hasRequests(u) && !hasBuffer(u) {
+		w.podTemplate("web")
+	}
 	if has(podBudgets) && u("guarded") < 0.5 {
 		w.pdbs("web", chosen(u, "may be gone", intstr.FromInt32(1), intstr.FromString("50%")))
 	}
@@ -141,6 +145,9 @@ func (w *world) tempest(seed uint64) {
 	}
 	if hasBuffer(u) {
 		w.scaleBuffer("spare", 0)
+	}
+	for minute := range 10 {
+		w.withdrawRequest(minute)
 	}
 	if hasHours(u) {
 		day := &karpv1.NodePool{}
@@ -201,6 +208,27 @@ func (w *world) reprice(chance float64) {
 	}
 }
 
+// hasRequests reports whether ProvisioningRequests come and go in the trouble, whose pods do not come.
+func hasRequests(u draws) bool { return u("requests") < 0.3 }
+
+// requestAt is a ProvisioningRequest that comes in that minute.
+func (w *world) requestAt(minute int, chance float64) {
+	class := checks
+	if chance < 0.7 {
+		class = wholly
+	}
+	w.request(fmt.Sprint("batch-", minute), class, 1+int32(4*chance), nil)
+}
+
+// withdrawRequest takes the ProvisioningRequest of that minute away, if there is one.
+func (w *world) withdrawRequest(minute int) {
+	r := &autoscalingv1.ProvisioningRequest{}
+	r.Namespace, r.Name = "default", fmt.Sprint("batch-", minute)
+	if err := w.hand.Delete(w.t.Context(), r); client.IgnoreNotFound(err) != nil {
+		w.t.Error(err)
+	}
+}
+
 // hasBuffer reports whether capacity is kept for pods like those that come, and changes in the trouble.
 func hasBuffer(u draws) bool { return u("buffer") < 0.3 }
 
@@ -216,6 +244,12 @@ func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
 	}
 	if hasBuffer(u) && u(name("kept free")) < 0.4 {
 		w.scaleBuffer("spare", int32(4*u(name("spare"))))
+	}
+	if hasRequests(u) && u(name("requested")) < 0.5 {
+		w.requestAt(minute, u(name("batch")))
+	}
+	if hasRequests(u) && u(name("not wanted")) < 0.3 {
+		w.withdrawRequest(minute - 2)
 	}
 	if u(name("short")) < 0.3 {
 		restocks = append(restocks, w.unavailable(market.Spot))
