@@ -116,7 +116,13 @@ status:
 // devicesOf is a cluster state that plans for devices and has seen these objects.
 func devicesOf(t *testing.T, manifests ...string) *ClusterState {
 	t.Helper()
-	saved, err := scenario.Parse(gpus)
+	return devicesIn(t, gpus, manifests...)
+}
+
+// devicesIn is devicesOf that begins with a saved snapshot.
+func devicesIn(t *testing.T, text string, manifests ...string) *ClusterState {
+	t.Helper()
+	saved, err := scenario.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,20 +208,21 @@ func TestPodsGoWhereTheirDevicesAre(t *testing.T) {
 		objects []string
 		want    string
 	}{
-		"a pod on the cheapest type with a GPU": {[]string{claimant("a", "one")}, "launch g.one for a"},
-		"pods that share an instance, each with GPUs of its own": {
+		"SC-210 a pod with a claim template, on the cheapest type": {
+			[]string{claimant("a", "one")}, "launch g.one for a"},
+		"SC-211 pods that share an instance, each with GPUs of its own": {
 			[]string{claimant("a", "one"), claimant("b", "one"), claimant("c", "one"), claimant("d", "one")},
 			"launch g.four for a b c d"},
-		"a pod whose selector only one type meets": {[]string{claimant("a", "large")}, "launch p.eight for a"},
+		"SC-209 a pod whose selector only one type meets": {[]string{claimant("a", "large")}, "launch p.eight for a"},
 		"a pod with four GPUs beside one with one, each on the cheapest": {
 			[]string{claimant("a", "four"), claimant("b", "one")}, "launch g.four for a\nlaunch g.one for b"},
 		"pods with all GPUs of their nodes": {
 			[]string{claimant("a", "all"), claimant("b", "all")}, "launch g.one for a\nlaunch g.one for b"},
 		"the second alternative where no type has the first": {[]string{claimant("a", "first")}, "launch g.four for a"},
-		"a node with free devices":                           {append(four4, claimant("a", "one")), "a on n"},
+		"SC-219 a node with free devices":                    {append(four4, claimant("a", "one")), "a on n"},
 		"not a node whose devices are taken": {
 			append(four4, has("x", "n", "gpu-0"), claimant("a", "four")), "launch g.four for a"},
-		"what is left of a node's devices": {
+		"SC-212 what is left of a node's devices": {
 			append(four4, has("x", "n", "gpu-0"), has("v", "n", "gpu-1"), has("z", "n", "gpu-2"),
 				claimant("a", "one"), claimant("b", "one")),
 			"a on n\nlaunch g.one for b"},
@@ -227,7 +234,7 @@ func TestPodsGoWhereTheirDevicesAre(t *testing.T) {
 		"pods that share a claim, together":            {[]string{mine, named, other}, "launch g.one for a b"},
 		"a template that does not exist": {[]string{claimant("a", "none")},
 			"a nowhere: ResourceClaimTemplate default/none of the pod does not exist; create it"},
-		"a claim that does not exist": {
+		"SC-217 a claim that does not exist": {
 			[]string{named}, "a nowhere: ResourceClaim default/mine of the pod does not exist; create it"},
 		"a class that does not exist": {[]string{claimant("a", "odd")},
 			"a nowhere: ResourceClaim of the pod: DeviceClass odd.example.com does not exist; create it, " +
@@ -305,5 +312,31 @@ func TestExtendedResourcesThatDriversServe(t *testing.T) {
 	if k.Devices.Serves("n", "example.com/other") || !k.Devices.Serves("n", "example.com/gpu") ||
 		k.Devices.Serves("m", "example.com/gpu") {
 		t.Error("example.com/gpu is not served on n alone")
+	}
+}
+
+// SC-215 A pod whose ResourceClaimTemplate is missing waits, and is planned for once it is there, or another class is.
+func TestAPodWaitsForItsClaimTemplate(t *testing.T) {
+	k := devicesOf(t, claimant("a", "one"))
+	steps := []struct{ seen, want string }{
+		{"", "a nowhere: ResourceClaimTemplate default/one of the pod does not exist; create it"},
+		{template("one", oneGPU), "a nowhere: ResourceClaim of the pod: DeviceClass gpu.nvidia.com does not exist; " +
+			"create it, or name another class"},
+		{gpuClass, "launch g.one for a"},
+		{strings.Replace(gpuClass, "== 'gpu'", "== 'mig'", 1), "a nowhere: no type has devices:gpu.nvidia.com"},
+	}
+	for _, step := range steps {
+		if step.seen != "" {
+			see(t, k, step.seen)
+		}
+		if got := planned(k); got != step.want {
+			t.Errorf("planned:\n%s\nwant:\n%s", got, step.want)
+		}
+	}
+	for _, o := range objectsOf(t, template("one", oneGPU)) {
+		k.Gone(o)
+	}
+	if got := planned(k); got != steps[0].want {
+		t.Errorf("once it is gone again:\n%s\nwant:\n%s", got, steps[0].want)
 	}
 }

@@ -183,8 +183,8 @@ var typesWithGPUs = []string{"m5.large", "g4dn.xlarge", "g4dn.12xlarge"}
 
 func withGPUs(p *karpv1.NodePool) { p.Spec.Template.Spec.Requirements[0].Values = typesWithGPUs }
 
-// Pods with ResourceClaims get nodes with the devices that they request, which count as initialized once their driver
-// publishes these. Nodes whose devices are on others as well go.
+// SC-214 Pods with ResourceClaims get nodes with the devices that they request, which count as initialized once their
+// driver publishes these. Nodes whose devices are on others as well go.
 func TestPodsWithResourceClaimsGetNodesWithDevices(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 95, Types: typesWithGPUs}, func(t *testing.T, w *world) {
 		w.pool("default", withGPUs)
@@ -224,7 +224,8 @@ func TestPodsWithResourceClaimsGetNodesWithDevices(t *testing.T) {
 	})
 }
 
-// A node whose driver does not publish what it was launched for says so, and nothing is launched in addition meanwhile.
+// SC-220 A node whose driver does not publish what it was launched for says so, and nothing is launched in addition
+// meanwhile.
 func TestANodeWaitsForItsDriver(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 96, Types: typesWithGPUs}, func(t *testing.T, w *world) {
 		w.pool("default", withGPUs)
@@ -249,7 +250,7 @@ func TestANodeWaitsForItsDriver(t *testing.T) {
 	})
 }
 
-// Pods with ResourceClaims are left alone where these are ignored, and an event says so.
+// SC-216 Pods with ResourceClaims are left alone where these are ignored, and an event says so.
 func TestPodsWithResourceClaimsAreLeftAloneUnlessAskedFor(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 97}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
