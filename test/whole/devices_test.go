@@ -267,3 +267,38 @@ func TestPodsWithResourceClaimsAreLeftAloneUnlessAskedFor(t *testing.T) {
 		}
 	})
 }
+
+// Calls that fail, and watches that are late, neither launch a node twice for a pod with a ResourceClaim nor lose one:
+// a leader that starts anew knows what devices are taken.
+func TestDevicesInTrouble(t *testing.T) {
+	for _, seed := range []uint64{0, 3} {
+		report(t, fakecloud.Options{Seed: 100 + seed, Types: typesWithGPUs}, func(t *testing.T, w *world) {
+			w.pool("default", withGPUs)
+			w.drives()
+			w.claimTemplate("one", 1)
+			w.claimTemplate("three", 3)
+			late := func(o client.Object) time.Duration {
+				switch o.(type) {
+				case *resourcev1.ResourceClaim, *resourcev1.ResourceSlice:
+					return time.Duration(seed) * time.Second
+				}
+				return 0
+			}
+			first := w.start(setup{devices: true, chance: 0.1, seed: seed, lag: late})
+			w.deploy("train", 3, claims("one"))
+			w.deploy("large", 1, claims("three"))
+			w.until(5*time.Minute, "four claims", func() bool { return len(w.claims()) >= 2 })
+			first.stop()
+			w.start(setup{devices: true, chance: 0.1, seed: seed + 100, lag: late})
+			w.until(30*time.Minute, "all pods running", func() bool { return w.run(4) })
+			time.Sleep(time.Hour)
+			if !w.run(4) || w.launched() > 4 {
+				t.Errorf("seed %d: %d instances were launched for four pods; %s", seed, w.launched(), w.state())
+			}
+			w.deploy("train", 0, claims("one"))
+			w.deploy("large", 0, claims("three"))
+			w.until(time.Hour, "an empty cluster", w.empty)
+			w.sound()
+		})
+	}
+}
