@@ -271,14 +271,19 @@ func TestATypeHasWhatItsNodesPublish(t *testing.T) {
 	if got, want := planned(k), "a nowhere: no type has devices:fpga.example.com"; got != want {
 		t.Errorf("before any node has shown it:\n%s\nwant:\n%s", got, want)
 	}
-	node := strings.Replace(gpuNode("n", "c.large"), "{kubernetes", `{karpenter.sh/initialized: "true", kubernetes`, 1)
-	see(t, k, node, slice)
+	starting := strings.Replace(gpuNode("n", "c.large"), "{kubernetes",
+		`{karpenter.sh/registered: "true", kubernetes`, 1)
+	see(t, k, starting, slice)
+	if got, want := planned(k), "a on n\nb on n\nc nowhere: no type has devices:fpga.example.com"; got != want {
+		t.Errorf("while the node is not initialized:\n%s\nwant:\n%s", got, want)
+	}
+	see(t, k, strings.Replace(starting, "{karp", `{karpenter.sh/initialized: "true", karp`, 1))
 	if got, want := planned(k), "a on n\nb on n\nlaunch c.large for c"; got != want {
 		t.Errorf("once a node has:\n%s\nwant:\n%s", got, want)
 	}
 }
 
-// Devices of one root are allocated together, as far as the node's roots go.
+// Devices of one root are allocated together, as far as the node's roots go, and another node of its type has such.
 func TestDevicesOfOneRootGoTogether(t *testing.T) {
 	pair := `{requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}], ` +
 		`constraints: [{matchAttribute: gpu.nvidia.com/root}]}`
@@ -289,7 +294,7 @@ func TestDevicesOfOneRootGoTogether(t *testing.T) {
 	}
 	k := devicesOf(t, gpuClass, template("pair", pair), template("one", oneGPU), gpuNode("n", "g.four"), slice,
 		claimant("a", "pair"), claimant("b", "pair"), claimant("v", "one"), claimant("w", "one"))
-	want := "a on n\nb nowhere: no type has devices:2*gpu.nvidia.com with one gpu.nvidia.com/root\nv on n\nw on n"
+	want := "a on n\nlaunch g.four for b\nv on n\nw on n"
 	if got := planned(k); got != want {
 		t.Errorf("planned:\n%s\nwant:\n%s", got, want)
 	}

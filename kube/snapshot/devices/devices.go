@@ -313,8 +313,10 @@ func (t *Table) Show(s *cluster.Snapshot) {
 	if t.world.dimensions == nil {
 		return
 	}
+	before := t.world.catalogues
+	t.world.catalogues = map[*cluster.Catalogue]*cluster.Catalogue{} // those that are not used any more are dropped
 	for i := range s.Pools {
-		s.Pools[i].Catalogue = t.world.catalogue(s.Pools[i].Catalogue)
+		s.Pools[i].Catalogue = t.world.catalogue(s.Pools[i].Catalogue, before)
 	}
 	t.showInstances(s)
 }

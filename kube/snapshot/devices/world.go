@@ -122,7 +122,7 @@ func (f *from) equal(g *from) bool {
 }
 
 // teachers finds from which node is learned what a driver publishes of an instance type: the newest that is
-// initialized, of two of one age the last by the name of its pool.
+// initialized, or none of ours; of two of one age the last by the name of its pool.
 func (t *Table) teachers(pools []resourceclaim.Pool) map[teaching]teacher {
 	out := map[teaching]teacher{}
 	for i := range pools {
@@ -131,7 +131,8 @@ func (t *Table) teachers(pools []resourceclaim.Pool) map[teaching]teacher {
 			continue
 		}
 		n := t.nodes.Node(names[0])
-		if n == nil || n.Labels[api.LabelInitialized] != "true" || n.Labels[cluster.LabelInstanceType] == "" {
+		if n == nil || n.Labels[cluster.LabelInstanceType] == "" ||
+			n.Labels[api.LabelRegistered] != "" && n.Labels[api.LabelInitialized] != "true" {
 			continue
 		}
 		what := teaching{n.Labels[cluster.LabelInstanceType], pools[i].Driver}
@@ -174,21 +175,22 @@ func (w *world) drivers(of []device.Counted) []string {
 	return w.dimensions.Drivers(of)
 }
 
-// catalogue is a catalogue with what its instance types have of the amounts. Equal questions have one value as their
-// answer.
-func (w *world) catalogue(c *cluster.Catalogue) *cluster.Catalogue {
+// catalogue is a catalogue with what its instance types have of the amounts: what was made of it before, if it was.
+func (w *world) catalogue(c *cluster.Catalogue, before map[*cluster.Catalogue]*cluster.Catalogue) *cluster.Catalogue {
 	if c == nil {
 		return nil
 	}
 	out, known := w.catalogues[c]
 	if !known {
-		out = w.extend(c)
+		if out, known = before[c]; !known {
+			out = w.extend(c, before)
+		}
 		w.catalogues[c] = out
 	}
 	return out
 }
 
-func (w *world) extend(c *cluster.Catalogue) *cluster.Catalogue {
+func (w *world) extend(c *cluster.Catalogue, before map[*cluster.Catalogue]*cluster.Catalogue) *cluster.Catalogue {
 	out := &cluster.Catalogue{Revision: c.Revision, Disk: c.Disk, InstanceTypes: slices.Clone(c.InstanceTypes)}
 	for i := range out.InstanceTypes {
 		k := &out.InstanceTypes[i]
@@ -196,7 +198,7 @@ func (w *world) extend(c *cluster.Catalogue) *cluster.Catalogue {
 		k.Allocatable, k.Capacity = device.With(k.Allocatable, amounts), device.With(k.Capacity, amounts)
 	}
 	if c.Base != nil {
-		out.Base = w.catalogue(c.Base)
+		out.Base = w.catalogue(c.Base, before)
 	}
 	return out
 }
