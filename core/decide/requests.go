@@ -334,7 +334,7 @@ func besideConsumers(virtual, consumers []cluster.Pod) []cluster.Pod {
 	return virtual
 }
 
-// withPromises is the snapshot without pods that wait, where nodes and instances have the pods that they were launched
+// withPromises is the snapshot where nodes and instances have the pods that they were launched
 // for, so that what is kept for requests is not sought there.
 func withPromises(s *cluster.Snapshot) *cluster.Snapshot {
 	consumes := map[[2]string]bool{}
