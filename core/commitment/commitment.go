@@ -1,0 +1,253 @@
+// Package commitment divides Reserved Instances and Savings Plans among the instances that run, by AWS's rules, and
+// says what one more instance would cost beside them.
+//
+// It promises the same bill for the same instances, in whatever order they are given. What is committed is paid for in
+// any event, so that it is no part of the bill. It knows the instances that it is given, of one account and Region, and
+// no others that may use the commitments.
+//
+// The rules are those of AWS's pages on how Reserved Instances are applied and on how Savings Plans apply to usage:
+//
+//   - Reserved Instances come first: those of a zone for their type there, then those of the Region for their type, then
+//     those that are flexible for any size of their family, from the smallest to the largest. These may cover a part of
+//     an instance.
+//   - Savings Plans cover what is left: EC2 Instance Savings Plans first, then Compute Savings Plans, each the usage with
+//     the greatest discount first and, of equal ones, that with the lowest rate. They may cover a part too.
+package commitment
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// Commitments are what an account has committed itself to pay.
+type Commitments struct {
+	Reserved []ReservedInstances
+	Plans    []SavingsPlan
+}
+
+// ReservedInstances are one purchase of Reserved Instances.
+type ReservedInstances struct {
+	ID           string
+	InstanceType string
+	Zone         string // of zonal ones; empty: they are of the Region
+	Count        int64
+	Flexible     bool // of the Region, for Linux with default tenancy, of a family for which AWS allows it: any size
+}
+
+// SavingsPlan is one purchase of a Savings Plan.
+type SavingsPlan struct {
+	ID         string
+	Family     string // of an EC2 Instance Savings Plan, such as m5; empty: it is a Compute Savings Plan
+	Commitment quantity.MicroUSDPerHour
+	Rates      map[string]quantity.MicroUSDPerHour // by instance type; one that has none is not covered
+}
+
+// Usage is one on-demand instance that runs.
+type Usage struct {
+	Name         string
+	InstanceType string
+	Zone         string
+	OnDemand     quantity.MicroUSDPerHour
+}
+
+// Bill is what commitments leave.
+type Bill struct {
+	Cost   quantity.MicroUSDPerHour // of what no commitment covers, on demand
+	Unused []Unused                 // commitments that are not used up, Reserved Instances first, in the order given
+}
+
+// Unused is what of a commitment no instance uses.
+type Unused struct {
+	ID         string
+	Instances  float64                  // of the type of Reserved Instances; a part where another size uses a part
+	Commitment quantity.MicroUSDPerHour // of a Savings Plan
+}
+
+// Divide computes the bill of the instances. Cost: instances x commitments.
+func Divide(c Commitments, running []Usage) (out Bill) {
+	all := usages(running)
+	for i := range c.Reserved {
+		out.Unused = append(out.Unused, Unused{ID: c.Reserved[i].ID})
+	}
+	left := make([]int64, len(c.Reserved)) // in quarters of normalized units, or in instances
+	for i := range c.Reserved {
+		left[i] = c.Reserved[i].Count * weight(c.Reserved[i].InstanceType)
+	}
+	for _, step := range []scope{ofZone, ofType, ofFamily} {
+		for i := range c.Reserved {
+			if r := &c.Reserved[i]; r.joins(step) {
+				left[i] = reserve(r, step, left[i], all)
+			}
+		}
+	}
+	for i := range left {
+		out.Unused[i].Instances = float64(left[i]) / float64(weight(c.Reserved[i].InstanceType))
+	}
+	plans := make([]quantity.MicroUSDPerHour, len(c.Plans))
+	for _, ofFamily := range []bool{true, false} {
+		for i := range c.Plans {
+			if p := &c.Plans[i]; (p.Family != "") == ofFamily {
+				plans[i] = p.cover(all)
+			}
+		}
+	}
+	for i := range plans {
+		out.Unused = append(out.Unused, Unused{ID: c.Plans[i].ID, Commitment: plans[i]})
+	}
+	for _, u := range all {
+		out.Cost += u.cost
+	}
+	out.Unused = slices.DeleteFunc(out.Unused, func(x Unused) bool { return x.Instances == 0 && x.Commitment == 0 })
+	return out
+}
+
+// Marginal is what the account pays more an hour with one more instance, of what it is not committed to pay anyway: 0
+// where commitments that are unused cover it. Cost: that of two bills.
+func Marginal(c Commitments, running []Usage, next Usage) quantity.MicroUSDPerHour {
+	return Divide(c, append(slices.Clip(running), next)).Cost - Divide(c, running).Cost
+}
+
+// usage is an instance with what of it nothing covers yet.
+type usage struct {
+	Usage
+	whole, left int64 // in quarters of normalized units; 1 in all where its size has no factor
+	cost        quantity.MicroUSDPerHour
+}
+
+// usages sorts instances by content, so that bills do not depend on the order in which they are given.
+func usages(running []Usage) []*usage {
+	out := make([]*usage, len(running))
+	for i, u := range running {
+		w := weight(u.InstanceType)
+		out[i] = &usage{u, w, w, u.OnDemand}
+	}
+	slices.SortStableFunc(out, func(a, b *usage) int {
+		return cmp.Or(
+			cmp.Compare(a.whole, b.whole), cmp.Compare(a.InstanceType, b.InstanceType), cmp.Compare(a.Zone, b.Zone),
+			cmp.Compare(a.OnDemand, b.OnDemand), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// cover takes so much of what is left of the instance.
+func (u *usage) cover(units int64) {
+	u.left -= units
+	u.cost = u.OnDemand * quantity.MicroUSDPerHour(u.left) / quantity.MicroUSDPerHour(u.whole)
+}
+
+// scope is which instances Reserved Instances are for; each step leaves them fewer rules.
+type scope int
+
+const (
+	ofZone   scope = iota // their type in their zone
+	ofType                // their type in the Region
+	ofFamily              // any size of their family in the Region
+)
+
+// joins reports whether they take part in a step: zonal ones in the first alone.
+func (r *ReservedInstances) joins(step scope) bool {
+	_, normalized := Factor(sizeOf(r.InstanceType))
+	switch step {
+	case ofZone:
+		return r.Zone != ""
+	case ofType:
+		return r.Zone == ""
+	}
+	return r.Zone == "" && r.Flexible && normalized
+}
+
+// covers reports whether they are for the instance in a step.
+func (r *ReservedInstances) covers(u *usage, step scope) bool {
+	switch step {
+	case ofZone:
+		return r.Zone == u.Zone && r.InstanceType == u.InstanceType
+	case ofType:
+		return r.InstanceType == u.InstanceType
+	}
+	_, normalized := Factor(sizeOf(u.InstanceType))
+	return normalized && familyOf(r.InstanceType) == familyOf(u.InstanceType)
+}
+
+// reserve covers instances with what is left of Reserved Instances, and returns what is left then.
+func reserve(r *ReservedInstances, step scope, left int64, all []*usage) int64 {
+	for _, u := range all {
+		if left > 0 && u.left > 0 && r.covers(u, step) {
+			n := min(left, u.left)
+			u.cover(n)
+			left -= n
+		}
+	}
+	return left
+}
+
+// cover covers instances with the plan, and returns what of its commitment is left.
+func (p *SavingsPlan) cover(all []*usage) (left quantity.MicroUSDPerHour) {
+	var covered []*usage
+	for _, u := range all {
+		if _, has := p.Rates[u.InstanceType]; has && u.cost > 0 && (p.Family == "" || p.Family == familyOf(u.InstanceType)) {
+			covered = append(covered, u)
+		}
+	}
+	slices.SortStableFunc(covered, func(a, b *usage) int {
+		// The share of the price that is left to pay: rate/price, compared without dividing.
+		of, than := p.Rates[a.InstanceType], p.Rates[b.InstanceType]
+		return cmp.Or(cmp.Compare(of*b.OnDemand, than*a.OnDemand), cmp.Compare(of, than))
+	})
+	left = p.Commitment
+	for _, u := range covered {
+		needs := p.Rates[u.InstanceType] * quantity.MicroUSDPerHour(u.left) / quantity.MicroUSDPerHour(u.whole)
+		if needs <= left {
+			left, u.cost = left-needs, 0
+			continue
+		}
+		u.cost -= u.cost * left / needs
+		left = 0
+	}
+	return left
+}
+
+// weight is the normalization factor of the type's size in quarters; 1 where it has none.
+func weight(instanceType string) int64 {
+	if f, ok := Factor(sizeOf(instanceType)); ok {
+		return f
+	}
+	return 1
+}
+
+func familyOf(instanceType string) string {
+	family, _, _ := strings.Cut(instanceType, ".")
+	return family
+}
+
+func sizeOf(instanceType string) string {
+	_, size, _ := strings.Cut(instanceType, ".")
+	return size
+}
+
+// Factor is the normalization factor of a size, in quarters: 1 for nano, 16 for large, 32 for xlarge, and 32 x n for
+// <n>xlarge, as AWS's page on Reserved Instances lists them. ok is false for sizes that have none there, such as metal.
+func Factor(size string) (quarters int64, ok bool) {
+	switch size {
+	case "nano":
+		return 1, true
+	case "micro":
+		return 2, true
+	case "small":
+		return 4, true
+	case "medium":
+		return 8, true
+	case "large":
+		return 16, true
+	case "xlarge":
+		return 32, true
+	}
+	n, err := strconv.ParseInt(strings.TrimSuffix(size, "xlarge"), 10, 32)
+	if err != nil || n < 1 || !strings.HasSuffix(size, "xlarge") {
+		return 0, false
+	}
+	return 32 * n, true
+}

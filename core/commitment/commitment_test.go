@@ -1,0 +1,107 @@
+package commitment
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/daemok/daemok/core/quantity"
+)
+
+// prices of one hour on demand, in millionths of a dollar.
+var prices = map[string]quantity.MicroUSDPerHour{
+	"m5.large": 96_000, "m5.xlarge": 192_000, "m5.2xlarge": 384_000, "c5.large": 85_000, "m5.metal": 4_608_000,
+}
+
+// running reads "m5.large m5.large/b": types, in zone a or another.
+func running(text string) (out []Usage) {
+	for i, word := range strings.Fields(text) {
+		kind, zone, other := strings.Cut(word, "/")
+		if !other {
+			zone = "a"
+		}
+		out = append(out, Usage{fmt.Sprint("n", i), kind, zone, prices[kind]})
+	}
+	return out
+}
+
+func TestDivide(t *testing.T) {
+	type (
+		reserved = ReservedInstances
+		plan     = SavingsPlan
+		rates    = map[string]quantity.MicroUSDPerHour
+	)
+	large := reserved{ID: "ri", InstanceType: "m5.large", Count: 2}
+	zonal, flexible := large, large
+	zonal.Zone, flexible.Flexible = "a", true
+	metal := reserved{ID: "ri", InstanceType: "m5.metal", Count: 1, Flexible: true}
+	compute := plan{ID: "sp", Commitment: 100_000, Rates: rates{"m5.large": 70_000, "c5.large": 55_000, "m5.xlarge": 140_000}}
+	family := plan{ID: "m5", Family: "m5", Commitment: 60_000, Rates: rates{"m5.large": 60_000, "m5.xlarge": 120_000}}
+	tests := map[string]struct {
+		c       Commitments
+		running string
+		cost    quantity.MicroUSDPerHour
+		unused  []Unused
+	}{
+		"nothing is committed": {Commitments{}, "m5.large", 96_000, nil},
+		"nothing runs": {Commitments{[]reserved{large}, []plan{compute}}, "", 0,
+			[]Unused{{"ri", 2, 0}, {"sp", 0, 100_000}}},
+		"Reserved Instances cover their type in any zone":  {Commitments{Reserved: []reserved{large}}, "m5.large m5.large/b m5.large", 96_000, nil},
+		"those of a zone cover their type there":           {Commitments{Reserved: []reserved{zonal}}, "m5.large m5.large/b", 96_000, []Unused{{"ri", 1, 0}}},
+		"no other size is covered":                         {Commitments{Reserved: []reserved{large}}, "m5.xlarge", 192_000, []Unused{{"ri", 2, 0}}},
+		"flexible ones cover another size":                 {Commitments{Reserved: []reserved{flexible}}, "m5.xlarge", 0, nil},
+		"flexible ones cover a part":                       {Commitments{Reserved: []reserved{flexible}}, "m5.2xlarge", 192_000, nil},
+		"flexible ones leave a part":                       {Commitments{Reserved: []reserved{{"ri", "m5.xlarge", "", 1, true}}}, "m5.large", 0, []Unused{{"ri", 0.5, 0}}},
+		"flexible ones cover the smallest first":           {Commitments{Reserved: []reserved{flexible}}, "m5.2xlarge m5.large", 288_000, nil},
+		"no other family is covered":                       {Commitments{Reserved: []reserved{flexible}}, "c5.large", 85_000, []Unused{{"ri", 2, 0}}},
+		"a size without factor covers itself alone":        {Commitments{Reserved: []reserved{metal}}, "m5.metal m5.large", 96_000, nil},
+		"those of a zone come before those of the Region":  {Commitments{Reserved: []reserved{large, zonal}}, "m5.large m5.large m5.large/b m5.large/b", 0, nil},
+		"a Savings Plan covers types that have a rate":     {Commitments{Plans: []plan{compute}}, "m5.large m5.2xlarge", 384_000, []Unused{{"sp", 0, 30_000}}},
+		"a Savings Plan takes the greatest discount first": {Commitments{Plans: []plan{compute}}, "m5.large c5.large", 34_286, nil},
+		"a Savings Plan covers a part":                     {Commitments{Plans: []plan{compute}}, "m5.xlarge", 54_858, nil},
+		"plans of a family come before those of all":       {Commitments{Plans: []plan{compute, family}}, "m5.large c5.large", 0, []Unused{{"sp", 0, 45_000}}},
+		"plans cover what Reserved Instances leave":        {Commitments{[]reserved{flexible}, []plan{compute}}, "m5.xlarge m5.large", 0, []Unused{{"sp", 0, 30_000}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			list := running(tt.running)
+			got := Divide(tt.c, list)
+			if got.Cost != tt.cost || !slices.Equal(got.Unused, tt.unused) {
+				t.Errorf("the bill is %+v, want %d and %+v", got, tt.cost, tt.unused)
+			}
+			slices.Reverse(list)
+			if again := Divide(tt.c, list); !reflect.DeepEqual(again, got) {
+				t.Errorf("in another order the bill is %+v, was %+v", again, got)
+			}
+		})
+	}
+}
+
+// The first instance uses what is left, the next a part, and those after it cost their price.
+func TestMarginal(t *testing.T) {
+	c := Commitments{Reserved: []ReservedInstances{{"ri", "m5.large", "", 3, true}}}
+	next := running("m5.xlarge")[0]
+	var list []Usage
+	for i, want := range []quantity.MicroUSDPerHour{0, 96_000, 192_000} {
+		if got := Marginal(c, list, next); got != want {
+			t.Errorf("instance %d costs %d, want %d", i+1, got, want)
+		}
+		list = append(list, next)
+	}
+}
+
+func TestFactor(t *testing.T) {
+	want := map[string]int64{"nano": 1, "micro": 2, "small": 4, "medium": 8, "large": 16, "xlarge": 32, "2xlarge": 64, "24xlarge": 768}
+	for size, quarters := range want {
+		if got, ok := Factor(size); got != quarters || !ok {
+			t.Errorf("%s has %d quarters, want %d", size, got, quarters)
+		}
+	}
+	for _, size := range []string{"metal", "", "0xlarge", "24xl", "metal-24xl"} {
+		if got, ok := Factor(size); ok {
+			t.Errorf("%q has a factor of %d quarters, want none", size, got)
+		}
+	}
+}
