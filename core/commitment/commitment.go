@@ -43,7 +43,20 @@ type SavingsPlan struct {
 	ID         string
 	Family     string // of an EC2 Instance Savings Plan, such as m5; empty: it is a Compute Savings Plan
 	Commitment quantity.MicroUSDPerHour
-	Rates      map[string]quantity.MicroUSDPerHour // by instance type; one that has none is not covered
+	Rates      map[string]quantity.MicroUSDPerHour // by instance type
+	// Discount is the share of the price on demand that types without a rate save; 0: they are not covered.
+	Discount float64
+}
+
+// rate is what an hour of the instance costs by the plan; ok is false where it does not cover it.
+func (p *SavingsPlan) rate(u *usage) (rate quantity.MicroUSDPerHour, ok bool) {
+	if p.Family != "" && p.Family != familyOf(u.InstanceType) {
+		return 0, false
+	}
+	if rate, ok = p.Rates[u.InstanceType]; ok || p.Discount == 0 {
+		return rate, ok
+	}
+	return quantity.MicroUSDPerHour(float64(u.OnDemand) * (1 - p.Discount)), true
 }
 
 // Usage is one on-demand instance that runs.
@@ -186,20 +199,23 @@ func reserve(r *ReservedInstances, step scope, left int64, all []*usage) int64 {
 
 // cover covers instances with the plan, and returns what of its commitment is left.
 func (p *SavingsPlan) cover(all []*usage) (left quantity.MicroUSDPerHour) {
-	var covered []*usage
+	type at struct {
+		*usage
+		rate quantity.MicroUSDPerHour
+	}
+	var covered []at
 	for _, u := range all {
-		if _, has := p.Rates[u.InstanceType]; has && u.cost > 0 && (p.Family == "" || p.Family == familyOf(u.InstanceType)) {
-			covered = append(covered, u)
+		if rate, ok := p.rate(u); ok && u.cost > 0 {
+			covered = append(covered, at{u, rate})
 		}
 	}
-	slices.SortStableFunc(covered, func(a, b *usage) int {
-		// The share of the price that is left to pay: rate/price, compared without dividing.
-		of, than := p.Rates[a.InstanceType], p.Rates[b.InstanceType]
-		return cmp.Or(cmp.Compare(of*b.OnDemand, than*a.OnDemand), cmp.Compare(of, than))
+	slices.SortStableFunc(covered, func(a, b at) int {
+		// The share of the price that is left to pay is rate/price: compared without dividing.
+		return cmp.Or(cmp.Compare(a.rate*b.OnDemand, b.rate*a.OnDemand), cmp.Compare(a.rate, b.rate))
 	})
 	left = p.Commitment
 	for _, u := range covered {
-		needs := p.Rates[u.InstanceType] * quantity.MicroUSDPerHour(u.left) / quantity.MicroUSDPerHour(u.whole)
+		needs := u.rate * quantity.MicroUSDPerHour(u.left) / quantity.MicroUSDPerHour(u.whole)
 		if needs <= left {
 			left, u.cost = left-needs, 0
 			continue

@@ -61,8 +61,12 @@ func TestDivide(t *testing.T) {
 		"a Savings Plan covers types that have a rate":     {Commitments{Plans: []plan{compute}}, "m5.large m5.2xlarge", 384_000, []Unused{{"sp", 0, 30_000}}},
 		"a Savings Plan takes the greatest discount first": {Commitments{Plans: []plan{compute}}, "m5.large c5.large", 34_286, nil},
 		"a Savings Plan covers a part":                     {Commitments{Plans: []plan{compute}}, "m5.xlarge", 54_858, nil},
-		"plans of a family come before those of all":       {Commitments{Plans: []plan{compute, family}}, "m5.large c5.large", 0, []Unused{{"sp", 0, 45_000}}},
-		"plans cover what Reserved Instances leave":        {Commitments{[]reserved{flexible}, []plan{compute}}, "m5.xlarge m5.large", 0, []Unused{{"sp", 0, 30_000}}},
+		"a discount is for types without a rate": {
+			Commitments{Plans: []plan{{ID: "sp", Commitment: 200_000, Discount: 0.5, Rates: rates{"m5.large": 90_000}}}},
+			"m5.large m5.xlarge", 0, []Unused{{"sp", 0, 14_000}},
+		},
+		"plans of a family come before those of all": {Commitments{Plans: []plan{compute, family}}, "m5.large c5.large", 0, []Unused{{"sp", 0, 45_000}}},
+		"plans cover what Reserved Instances leave":  {Commitments{[]reserved{flexible}, []plan{compute}}, "m5.xlarge m5.large", 0, []Unused{{"sp", 0, 30_000}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/overlay"
@@ -31,6 +32,8 @@ type Input struct {
 	Usage      map[cost.PodID]cost.Used // nil: usage is not known
 	NoUsage    string                   // why that is
 	Troubles   []string                 // what could not be read, a sentence each
+
+	Commitments *commitment.Commitments // nil: none are given
 }
 
 // Report is what a cluster costs. Costs are in US dollars an hour; lists are never null.
@@ -49,6 +52,8 @@ type Report struct {
 	Samples  int       `json:"samples"`            // of usage, of each pod at least; 0: usage is not known
 	NoUsage  string    `json:"noUsage,omitempty"`  // why usage is not known
 	Troubles []string  `json:"troubles,omitempty"` // what could not be read
+
+	Commitments *Committed `json:"commitments,omitempty"` // what they leave to pay; null where none are given
 }
 
 // Dollars are US dollars an hour.
@@ -133,6 +138,7 @@ func Of(in Input) Report {
 	}
 	if in.Only == nil {
 		out.Idle = idle(whole)
+		out.Commitments = committed(whole, in.Commitments)
 	}
 	for _, r := range shown.By(nil, nil) {
 		out.Pods = dollars(r.Pods)

@@ -83,6 +83,7 @@ func (s *screen) total() {
 		s.Line(text.Say(text.Warn, "  the price of %s is not known, and not in any cost: %s",
 			brief.Counted(n, "node"), names))
 	}
+	s.committed()
 }
 
 // bar shows which part of the whole is for workloads.

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scenario"
@@ -46,6 +47,11 @@ func TestStories(t *testing.T) {
 						t.Fatal(err)
 					}
 					in.By = append(in.By, keys)
+				}
+			case "commitments":
+				in.Commitments = &commitment.Commitments{
+					Reserved: []commitment.ReservedInstances{{ID: "web", InstanceType: "m5.large", Count: 3, Flexible: true}},
+					Plans:    []commitment.SavingsPlan{{ID: "compute", Commitment: 200_000, Discount: 0.5}},
 				}
 			case "no usage":
 				in.NoUsage = data

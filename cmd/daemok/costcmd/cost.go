@@ -35,6 +35,8 @@ type flags struct {
 	file     string
 	selector string
 	askAWS   bool
+
+	commitments string // a file
 }
 
 // Command is `daemok cost`.
@@ -49,8 +51,9 @@ metrics-server, what pods request and do not use.
 
 Prices are those that AWS reports to you. Without AWS credentials, and for nodes outside
 NodePools, they are built-in list prices for Linux, and the report says which part of the
-cost that is. Discounts, Savings Plans and what is not a node (load balancers, data transfer,
-volumes of pods) are not in it. A node whose price is not known is named and not counted.
+cost that is. Discounts and what is not a node (load balancers, data transfer, volumes of pods)
+are not in it. With --commitments FILE it also says what Reserved Instances and Savings Plans
+leave to pay, and which of them are unused. A node whose price is not known is named and not counted.
 
 --by groups by pool, namespace, owner, label=KEY (of pods), capacity-type, zone, instance-type,
 node-label=KEY, node or pod. Several with commas between make one group of their
@@ -79,6 +82,8 @@ combinations; --by may be repeated. Rows add up to the total.`,
 		"file written by daemok snapshot, - for standard input; default the live cluster")
 	set.StringVarP(&f.selector, "selector", "l", "",
 		"labels of the pods to report, as kubectl takes them; default all pods")
+	set.StringVar(&f.commitments, "commitments", "",
+		"YAML file of Reserved Instances and Savings Plans, - for standard input; see docs/tasks/cost.md")
 	set.BoolVar(&f.askAWS, "aws", true, "ask AWS for prices; with --aws=false they are list prices")
 	return cmd
 }
@@ -119,6 +124,9 @@ func (f *flags) report(cmd *cobra.Command, see See) (*costs.Report, error) {
 		in, err = f.live(cmd.Context(), see, groups, chosen)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if in.Commitments, err = f.readCommitments(cmd.InOrStdin()); err != nil {
 		return nil, err
 	}
 	in.By = groups
