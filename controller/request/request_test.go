@@ -30,7 +30,8 @@ func TestTheBackOffGrowsToTenMinutes(t *testing.T) {
 	seen := &retries{}
 	s := New(Parts{Known: seen, Now: func() time.Time { return now }})
 	made := func(missing int64, waits string) {
-		s.Newest(plan.Plan{Requested: []plan.Requested{{Namespace: "d", Name: "train", Want: 3, Missing: missing, Waits: waits}}})
+		r := plan.Requested{Namespace: "d", Name: "train", Want: 3, Missing: missing, Waits: waits}
+		s.Newest(plan.Plan{Requested: []plan.Requested{r}})
 	}
 	for range 6 {
 		made(2, "")
@@ -72,7 +73,8 @@ func TestStatus(t *testing.T) {
 		},
 		"found where instances may be": {
 			about: progress{planned: found}, kind: v1.RequestProvisioned, status: "True",
-			says: "CapacityIsProvisioned there is capacity for all 3 pods; it is kept for them until 2026-11-21T04:10:00Z",
+			says: "CapacityIsProvisioned there is capacity for all 3 pods; " +
+				"it is kept for them until 2026-11-21T04:10:00Z",
 		},
 		"being launched": {
 			about: progress{planned: starting}, kind: v1.RequestProvisioned, status: "False",
@@ -84,9 +86,9 @@ func TestStatus(t *testing.T) {
 		},
 		"without its template": {
 			state: requests.State{Resolved: provisioningrequest.Resolved{
-				NotReady: virtual.Refusal{Reason: v1.ReasonPodTemplateNotFound, Message: "PodTemplate d/web is not there: create it"},
+				NotReady: virtual.Refusal{Reason: v1.ReasonPodTemplateNotFound, Message: "PodTemplate d/web is not there"},
 			}},
-			kind: v1.RequestProvisioned, status: "False", says: "PodTemplateNotFound PodTemplate d/web is not there: create it",
+			kind: v1.RequestProvisioned, status: "False", says: "PodTemplateNotFound PodTemplate d/web is not there",
 		},
 		"not found in time": {
 			about: progress{planned: missing}, after: time.Hour, kind: v1.RequestFailed, status: "True",
@@ -94,13 +96,16 @@ func TestStatus(t *testing.T) {
 				"there is no capacity for 2 of 3 pods: cpu limit reached",
 		},
 		"kept for long enough": {
-			state: requests.State{ProvisionedAt: now.Add(-10 * time.Minute)}, kind: v1.RequestBookingExpired, status: "True",
+			state: requests.State{ProvisionedAt: now.Add(-10 * time.Minute)},
+			kind:  v1.RequestBookingExpired, status: "True",
 			says: "CapacityReservationTimeExpired capacity was kept for 10m0s, and is any pod's now",
 		},
 		"lost for a minute": {
 			class: v1.ClassCheckCapacity, state: requests.State{ProvisionedAt: now.Add(-5 * time.Minute)},
-			about: progress{planned: lost, lostSince: now.Add(-time.Minute)}, kind: v1.RequestCapacityRevoked, status: "True",
-			says: "CapacityIsLost capacity for 1 of 3 pods that have not come is lost: nodes went, or other pods are there",
+			about: progress{planned: lost, lostSince: now.Add(-time.Minute)},
+			kind:  v1.RequestCapacityRevoked, status: "True",
+			says: "CapacityIsLost capacity for 1 of 3 pods that have not come is lost: " +
+				"nodes went, or other pods are there",
 		},
 		"lost a moment ago": {
 			class: v1.ClassCheckCapacity, state: requests.State{ProvisionedAt: now.Add(-5 * time.Minute)},

@@ -7,11 +7,11 @@
 //
 // The rules are those of AWS's pages on how Reserved Instances are applied and on how Savings Plans apply to usage:
 //
-//   - Reserved Instances come first: those of a zone for their type there, then those of the Region for their type, then
-//     those that are flexible for any size of their family, from the smallest to the largest. These may cover a part of
-//     an instance.
-//   - Savings Plans cover what is left: EC2 Instance Savings Plans first, then Compute Savings Plans, each the usage with
-//     the greatest discount first and, of equal ones, that with the lowest rate. They may cover a part too.
+//   - Reserved Instances come first: those of a zone for their type there, then those of the Region for their type,
+//     then those that are flexible for any size of their family, from the smallest to the largest. These may cover a
+//     part of an instance.
+//   - Savings Plans cover what is left: EC2 Instance Savings Plans first, then Compute Savings Plans, each the usage
+//     with the greatest discount first and, of equal ones, that with the lowest rate. They may cover a part too.
 package commitment
 
 import (

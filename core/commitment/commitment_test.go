@@ -37,8 +37,10 @@ func TestDivide(t *testing.T) {
 	zonal, flexible := large, large
 	zonal.Zone, flexible.Flexible = "a", true
 	metal := reserved{ID: "ri", InstanceType: "m5.metal", Count: 1, Flexible: true}
-	compute := plan{ID: "sp", Commitment: 100_000, Rates: rates{"m5.large": 70_000, "c5.large": 55_000, "m5.xlarge": 140_000}}
-	family := plan{ID: "m5", Family: "m5", Commitment: 60_000, Rates: rates{"m5.large": 60_000, "m5.xlarge": 120_000}}
+	compute := plan{ID: "sp", Commitment: 100_000}
+	compute.Rates = rates{"m5.large": 70_000, "c5.large": 55_000, "m5.xlarge": 140_000}
+	family := plan{ID: "m5", Family: "m5", Commitment: 60_000}
+	family.Rates = rates{"m5.large": 60_000, "m5.xlarge": 120_000}
 	tests := map[string]struct {
 		c       Commitments
 		running string
@@ -48,25 +50,72 @@ func TestDivide(t *testing.T) {
 		"nothing is committed": {Commitments{}, "m5.large", 96_000, nil},
 		"nothing runs": {Commitments{[]reserved{large}, []plan{compute}}, "", 0,
 			[]Unused{{"ri", 2, 0}, {"sp", 0, 100_000}}},
-		"Reserved Instances cover their type in any zone":  {Commitments{Reserved: []reserved{large}}, "m5.large m5.large/b m5.large", 96_000, nil},
-		"those of a zone cover their type there":           {Commitments{Reserved: []reserved{zonal}}, "m5.large m5.large/b", 96_000, []Unused{{"ri", 1, 0}}},
-		"no other size is covered":                         {Commitments{Reserved: []reserved{large}}, "m5.xlarge", 192_000, []Unused{{"ri", 2, 0}}},
-		"flexible ones cover another size":                 {Commitments{Reserved: []reserved{flexible}}, "m5.xlarge", 0, nil},
-		"flexible ones cover a part":                       {Commitments{Reserved: []reserved{flexible}}, "m5.2xlarge", 192_000, nil},
-		"flexible ones leave a part":                       {Commitments{Reserved: []reserved{{"ri", "m5.xlarge", "", 1, true}}}, "m5.large", 0, []Unused{{"ri", 0.5, 0}}},
-		"flexible ones cover the smallest first":           {Commitments{Reserved: []reserved{flexible}}, "m5.2xlarge m5.large", 288_000, nil},
-		"no other family is covered":                       {Commitments{Reserved: []reserved{flexible}}, "c5.large", 85_000, []Unused{{"ri", 2, 0}}},
-		"a size without factor covers itself alone":        {Commitments{Reserved: []reserved{metal}}, "m5.metal m5.large", 96_000, nil},
-		"those of a zone come before those of the Region":  {Commitments{Reserved: []reserved{large, zonal}}, "m5.large m5.large m5.large/b m5.large/b", 0, nil},
-		"a Savings Plan covers types that have a rate":     {Commitments{Plans: []plan{compute}}, "m5.large m5.2xlarge", 384_000, []Unused{{"sp", 0, 30_000}}},
-		"a Savings Plan takes the greatest discount first": {Commitments{Plans: []plan{compute}}, "m5.large c5.large", 34_286, nil},
-		"a Savings Plan covers a part":                     {Commitments{Plans: []plan{compute}}, "m5.xlarge", 54_858, nil},
+		"Reserved Instances cover their type in any zone": {
+			Commitments{Reserved: []reserved{large}},
+			"m5.large m5.large/b m5.large", 96_000, nil,
+		},
+		"those of a zone cover their type there": {
+			Commitments{Reserved: []reserved{zonal}},
+			"m5.large m5.large/b", 96_000, []Unused{{"ri", 1, 0}},
+		},
+		"no other size is covered": {
+			Commitments{Reserved: []reserved{large}},
+			"m5.xlarge", 192_000, []Unused{{"ri", 2, 0}},
+		},
+		"flexible ones cover another size": {
+			Commitments{Reserved: []reserved{flexible}},
+			"m5.xlarge", 0, nil,
+		},
+		"flexible ones cover a part": {
+			Commitments{Reserved: []reserved{flexible}},
+			"m5.2xlarge", 192_000, nil,
+		},
+		"flexible ones leave a part": {
+			Commitments{Reserved: []reserved{{"ri", "m5.xlarge", "", 1, true}}},
+			"m5.large", 0, []Unused{{"ri", 0.5, 0}},
+		},
+		"flexible ones cover the smallest first": {
+			Commitments{Reserved: []reserved{flexible}},
+			"m5.2xlarge m5.large", 288_000, nil,
+		},
+		"no other family is covered": {
+			Commitments{Reserved: []reserved{flexible}},
+			"c5.large", 85_000, []Unused{{"ri", 2, 0}},
+		},
+		"a size without factor covers itself alone": {
+			Commitments{Reserved: []reserved{metal}},
+			"m5.metal m5.large", 96_000, nil,
+		},
+		"those of a zone come before those of the Region": {
+			Commitments{Reserved: []reserved{large, zonal}},
+			"m5.large m5.large m5.large/b m5.large/b", 0, nil,
+		},
+		"a Savings Plan covers types that have a rate": {
+			Commitments{Plans: []plan{compute}},
+			"m5.large m5.2xlarge", 384_000, []Unused{{"sp", 0, 30_000}},
+		},
+		"a Savings Plan takes the greatest discount first": {
+			Commitments{Plans: []plan{compute}},
+			"m5.large c5.large", 34_286, nil,
+		},
+		"a Savings Plan covers a part": {
+			Commitments{Plans: []plan{compute}},
+			"m5.xlarge", 54_858, nil,
+		},
 		"a discount is for types without a rate": {
-			Commitments{Plans: []plan{{ID: "sp", Commitment: 200_000, Discount: 0.5, Rates: rates{"m5.large": 90_000}}}},
+			Commitments{Plans: []plan{
+				{ID: "sp", Commitment: 200_000, Discount: 0.5, Rates: rates{"m5.large": 90_000}},
+			}},
 			"m5.large m5.xlarge", 0, []Unused{{"sp", 0, 14_000}},
 		},
-		"plans of a family come before those of all": {Commitments{Plans: []plan{compute, family}}, "m5.large c5.large", 0, []Unused{{"sp", 0, 45_000}}},
-		"plans cover what Reserved Instances leave":  {Commitments{[]reserved{flexible}, []plan{compute}}, "m5.xlarge m5.large", 0, []Unused{{"sp", 0, 30_000}}},
+		"plans of a family come before those of all": {
+			Commitments{Plans: []plan{compute, family}},
+			"m5.large c5.large", 0, []Unused{{"sp", 0, 45_000}},
+		},
+		"plans cover what Reserved Instances leave": {
+			Commitments{[]reserved{flexible}, []plan{compute}},
+			"m5.xlarge m5.large", 0, []Unused{{"sp", 0, 30_000}},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +146,9 @@ func TestMarginal(t *testing.T) {
 }
 
 func TestFactor(t *testing.T) {
-	want := map[string]int64{"nano": 1, "micro": 2, "small": 4, "medium": 8, "large": 16, "xlarge": 32, "2xlarge": 64, "24xlarge": 768}
+	want := map[string]int64{
+		"nano": 1, "micro": 2, "small": 4, "medium": 8, "large": 16, "xlarge": 32, "2xlarge": 64, "24xlarge": 768,
+	}
 	for size, quarters := range want {
 		if got, ok := Factor(size); got != quarters || !ok {
 			t.Errorf("%s has %d quarters, want %d", size, got, quarters)

@@ -288,10 +288,8 @@ func waitingFor(s *cluster.Snapshot) []cluster.Pod {
 		if r.Provisioned {
 			continue
 		}
-		why := "it consumes " + r.String() + ", which has no capacity yet"
-		if r.NotReady != "" {
-			why += ": " + r.NotReady
-		}
+		why := fmt.Sprintf("it consumes ProvisioningRequest %s/%s, which has no capacity yet: %s",
+			r.Namespace, r.Name, cmp.Or(r.NotReady, "it is sought"))
 		for _, name := range r.Consumers {
 			at, found := slices.BinarySearchFunc(out, cluster.Pod{Namespace: r.Namespace, Name: name}, plan.ByName)
 			if !found {

@@ -19,7 +19,8 @@ import (
 
 func asking(cpu string) corev1.PodSpec {
 	requests := corev1.ResourceList{"cpu": resource.MustParse(cpu)}
-	return corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: requests}}}}
+	main := corev1.Container{Name: "main", Resources: corev1.ResourceRequirements{Requests: requests}}
+	return corev1.PodSpec{Containers: []corev1.Container{main}}
 }
 
 // Pods that have a node count as come, each for the set that requests the same; those that wait are listed, those that
@@ -32,7 +33,8 @@ func TestPodsConsumeRequests(t *testing.T) {
 	r.Spec.ProvisioningClassName = v1.ClassBestEffortAtomic
 	r.Spec.PodSets = []v1.PodSet{{Count: 1}, {Count: 3}}
 	pod := func(name, cpu, node, request string, phase corev1.PodPhase) {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: name, UID: types.UID(name)}, Spec: asking(cpu)}
+		p := &corev1.Pod{Spec: asking(cpu)}
+		p.Namespace, p.Name, p.UID = "d", name, types.UID(name)
 		p.Annotations = map[string]string{api.AnnotationConsumesRequest: request}
 		p.Spec.NodeName, p.Status.Phase = node, phase
 		k.Seen(p)
@@ -52,7 +54,9 @@ func TestPodsConsumeRequests(t *testing.T) {
 	}
 	resolved := provisioningrequest.Resolved{Object: r}
 	for _, cpu := range []string{"2", "1"} {
-		resolved.Pods = append(resolved.Pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "d"}, Spec: asking(cpu)})
+		of := &corev1.Pod{Spec: asking(cpu)}
+		of.Namespace = "d"
+		resolved.Pods = append(resolved.Pods, of)
 	}
 	k.Requests.Resolved(resolved)
 	list := k.Snapshot().Requested

@@ -44,7 +44,8 @@ func TestPodsThatAskForLessOnceTheyRunStay(t *testing.T) {
 				time.Sleep(10 * time.Second)
 			}
 			if w.pods != pods || w.launched() != launched {
-				t.Errorf("%d pods and %d machines came in place of others; %s", w.pods-pods, w.launched()-launched, w.state())
+				t.Errorf("%d pods and %d machines came in place of others; %s",
+					w.pods-pods, w.launched()-launched, w.state())
 			}
 		}
 		quarter()

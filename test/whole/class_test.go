@@ -151,7 +151,8 @@ func (w *world) checkWithoutEffect(a *aim) map[string]int {
 	c, stays := w.start(setup{aimed: a}), a == nil || a.with.saysNothing()
 	for end := time.Now().Add(12 * time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
 		if stays && !w.classIsReady() {
-			w.t.Fatalf("the class is not ready any more, without an answer of AWS: %+v", w.nodeClass().Status.Conditions)
+			w.t.Fatalf("the class is not ready any more, without an answer of AWS: %+v",
+				w.nodeClass().Status.Conditions)
 		}
 	}
 	if reasons := w.drifted(); len(reasons) > 0 || w.launched() != n || !slices.Equal(w.claimNames(), old) || !w.run(n) {

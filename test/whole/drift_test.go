@@ -125,7 +125,8 @@ func TestDriftedNodesAreReplaced(t *testing.T) {
 				w.until(time.Minute, "drift by "+tt.reason, func() bool { return slices.Equal(w.drifted(), []string{tt.reason}) })
 				w.until(30*time.Minute, "three other nodes", func() bool { return w.renewed(old) && w.run(3) && len(w.liveInstances()) == 3 })
 				if reasons := w.drifted(); len(reasons) > 0 || w.launched() != 6 {
-					t.Errorf("drifted by %v afterwards, and bought %d machines for three pods and three nodes", reasons, w.launched())
+					t.Errorf("drifted by %v afterwards, and bought %d machines for three pods and three nodes",
+						reasons, w.launched())
 				}
 				if !w.story.reports("event Drifted: " + tt.reason) {
 					t.Errorf("nobody was told of %s", tt.reason)
@@ -202,7 +203,8 @@ func TestDriftAtTheLimit(t *testing.T) {
 			return w.renewed(old) && w.run(3)
 		})
 		if fewest < 2 || w.launched() != 6 {
-			t.Errorf("%d of three pods ran at the least, and %d machines were bought; want two and six", fewest, w.launched())
+			t.Errorf("%d of three pods ran at the least, and %d machines were bought; want two and six",
+				fewest, w.launched())
 		}
 		w.until(time.Minute, "the pool to say no more of its limit", func() bool { return condition.Get(w.defaultPool(), karpv1.NodePoolDisruptionBlocked) == nil })
 		w.sound()

@@ -90,7 +90,8 @@ func TestHoursThatCannotBeReadKeepWhatThereIs(t *testing.T) {
 		w.scale("more", 9)
 		time.Sleep(2 * time.Hour)
 		if running, _ := w.podsRunning(); running < 1 || len(w.nodes()) != 1 {
-			t.Errorf("%d nodes of a pool whose hours cannot be read, want the one it had; %s", len(w.nodes()), w.state())
+			t.Errorf("%d nodes of a pool whose hours cannot be read, want the one it had; %s",
+				len(w.nodes()), w.state())
 		}
 		if !w.story.reports("daemok.sh/hours") {
 			t.Errorf("nothing says that the hours cannot be read; %s", w.state())

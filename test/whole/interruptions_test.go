@@ -99,7 +99,8 @@ func TestAPodThatMayNotBeDisturbedHasAnotherInstanceBeforeItsOwnEnds(t *testing.
 		w.mu.Unlock()
 		w.until(3*time.Minute, "the machine ended", func() bool { return len(w.instances()) == 1 })
 		if ended := time.Since(warned); ended < 2*time.Minute || !hasPod(w.allPods(), pod.UID) {
-			t.Fatalf("the pod is gone %v after the warning, want it to stay until its machine ends; %s", ended, w.state())
+			t.Fatalf("the pod is gone %v after the warning, want it to stay until its machine ends; %s",
+				ended, w.state())
 		}
 		w.until(30*time.Second, "the pod on the other machine", func() bool { return w.run(1) && !hasPod(w.allPods(), pod.UID) })
 		w.until(time.Minute, "the old node gone", func() bool { return len(w.nodes()) == 1 && len(w.claims()) == 1 })
@@ -254,7 +255,8 @@ func TestAPodStaysOnAReclaimedInstanceUntilAnotherHasStarted(t *testing.T) {
 		}
 		w.until(3*time.Minute, "one machine", func() bool { return w.run(1) && len(w.claims()) == 1 && len(w.instances()) == 1 })
 		if now := w.claims()[0]; now.Labels[api.LabelCapacityType] != "on-demand" || w.launched() != 2 {
-			t.Errorf("the pod runs on a machine bought as %s, of %d in all; want one on demand beside the reservation", now.Labels[api.LabelCapacityType], w.launched())
+			t.Errorf("the pod runs on a machine bought as %s, of %d in all; want one on demand beside the reservation",
+				now.Labels[api.LabelCapacityType], w.launched())
 		}
 		w.sound()
 	})
@@ -307,7 +309,8 @@ func TestANodeClaimHasAnyOfTheReservationsThatWouldDo(t *testing.T) {
 					t.Errorf("the machines are from %v, want %v; %s", from, want, w.state())
 				}
 				if w.events.said("InsufficientCapacityError") != (tt.fault != "") {
-					t.Errorf("an event of short capacity: %v; want it where EC2 refused alone", w.events.said("InsufficientCapacityError"))
+					t.Errorf("an event of short capacity: %v; want it where EC2 refused alone",
+						w.events.said("InsufficientCapacityError"))
 				}
 				w.sound()
 			})

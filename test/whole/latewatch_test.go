@@ -43,7 +43,8 @@ func TestALeaderWithALateWatchLaunchesNothingTwice(t *testing.T) {
 				second.renew(t)
 				w.until(5*time.Minute, "three pods running", func() bool { return w.run(3) })
 				if made := w.ids.Load(); made != 3 || w.launched() != 3 {
-					t.Errorf("%d claims were made and %d machines launched for three pods; %s", made, w.launched(), w.state())
+					t.Errorf("%d claims were made and %d machines launched for three pods; %s",
+						made, w.launched(), w.state())
 				}
 				w.sound()
 			})

@@ -89,7 +89,8 @@ func TestADeadlineEndsTheDrainOfProtectedPods(t *testing.T) {
 		began := time.Now()
 		time.Sleep(9*time.Minute + 45*time.Second)
 		if !hasPod(w.allPods(), first) {
-			t.Fatalf("the protected pod was removed %v before the deadline; %s", 10*time.Minute-time.Since(began), w.state())
+			t.Fatalf("the protected pod was removed %v before the deadline; %s",
+				10*time.Minute-time.Since(began), w.state())
 		}
 		w.until(time.Minute, "the pod removed at the deadline", func() bool { return !hasPod(w.allPods(), first) })
 		if took := time.Since(began); took > 10*time.Minute+5*time.Second {

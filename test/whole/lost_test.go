@@ -50,7 +50,8 @@ func TestAClusterThatLosesAllItsClaimsIsHeld(t *testing.T) {
 		held := func(phase string) {
 			t.Helper()
 			if now := w.podsAndInstances(); !slices.Equal(now, before) {
-				t.Errorf("%s: there were\n%s\nand there are\n%s", phase, strings.Join(before, "\n"), strings.Join(now, "\n"))
+				t.Errorf("%s: there were\n%s\nand there are\n%s",
+					phase, strings.Join(before, "\n"), strings.Join(now, "\n"))
 			}
 			if got := c.reports("daemok_orphans_held"); !slices.Equal(got, []string{"daemok_orphans_held 12"}) {
 				t.Errorf("%s: metric %v", phase, got)

@@ -139,7 +139,8 @@ func TestAMigrationDisturbsNothing(t *testing.T) {
 				w.until(time.Minute, "claims of the NodePool", func() bool { return w.ownedBy(translate.KindNodePool) && w.run(4) })
 				time.Sleep(30 * time.Minute)
 				if after := w.scenery(); !maps.Equal(after, before) || w.launched() != launched {
-					t.Errorf("before\n%v\nafter, with %d machines bought in place of %d,\n%v", before, w.launched(), launched, after)
+					t.Errorf("before\n%v\nafter, with %d machines bought in place of %d,\n%v",
+						before, w.launched(), launched, after)
 				}
 				var left v1alpha5.ProvisionerList
 				if w.list(&left); len(left.Items) > 0 {

@@ -94,7 +94,8 @@ func TestMoneyAloneEndsNoWorkThatIsNotDoneAgain(t *testing.T) {
 				w.aloneOnALargeNode(func() { tt.small(w) })
 				time.Sleep(20 * time.Minute)
 				if got := w.typesNow(); !slices.Equal(got, tt.want) || len(w.allPods()) != len(tt.want) {
-					t.Errorf("instances %v with %d pods, want %v with a pod each; %s", got, len(w.allPods()), tt.want, w.state())
+					t.Errorf("instances %v with %d pods, want %v with a pod each; %s",
+						got, len(w.allPods()), tt.want, w.state())
 				}
 				if !w.events.said(tt.reported) {
 					t.Errorf("no event says %q", tt.reported)

@@ -91,7 +91,8 @@ func TestAProvisionerLaunchesAndLetsEmptyNodesGo(t *testing.T) {
 		for _, c := range w.claims() {
 			if c.Labels[api.LabelProvisioner] != "default" || c.Labels[api.LabelNodePool] != "" || len(c.OwnerReferences) != 1 || c.OwnerReferences[0].Kind != "Provisioner" ||
 				c.Spec.NodeClassRef.Kind != awsv1alpha1.Kind || c.Spec.NodeClassRef.Name != v1alpha5.DefaultTemplate {
-				t.Errorf("claim %s: labels %v, owners %v, class %v", c.Name, c.Labels, c.OwnerReferences, c.Spec.NodeClassRef)
+				t.Errorf("claim %s: labels %v, owners %v, class %v",
+					c.Name, c.Labels, c.OwnerReferences, c.Spec.NodeClassRef)
 			}
 			if c.Labels[api.LabelInstancePods] == "" || c.Labels[api.LabelAMIID] != c.Status.ImageID {
 				t.Errorf("claim %s of image %s has the labels %v", c.Name, c.Status.ImageID, c.Labels)
@@ -99,7 +100,8 @@ func TestAProvisionerLaunchesAndLetsEmptyNodesGo(t *testing.T) {
 		}
 		for _, n := range w.nodes() {
 			if kind := n.Labels[corev1.LabelInstanceTypeStable]; !strings.ContainsAny(kind[:1], "cmr") {
-				t.Errorf("node %s is a %s, which the older generation does not buy where nobody asks for it", n.Name, kind)
+				t.Errorf("node %s is a %s, which the older generation does not buy where nobody asks for it",
+					n.Name, kind)
 			}
 		}
 		p := w.provisionerNow("default")
@@ -266,7 +268,8 @@ func TestAnEditedProvisionerReplacesNodesWhenItIsRolled(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if p = w.provisionerNow("default"); len(w.still(first)) != len(first) || p.Status.NodesOfOlderSpec != int64(len(first)) {
-			t.Fatalf("an hour after the edit %v are left of %v, and the status says that %d are of an older spec", w.still(first), first, p.Status.NodesOfOlderSpec)
+			t.Fatalf("an hour after the edit %v are left of %v, and the status says that %d are of an older spec",
+				w.still(first), first, p.Status.NodesOfOlderSpec)
 		}
 		w.annotate(p, api.AnnotationRoll, mark.Roll{Since: time.Now()}.String())
 		w.until(time.Hour, "the nodes are replaced", func() bool { return len(w.still(first)) == 0 && w.run(5) })

@@ -22,7 +22,8 @@ func TestTheControllersNodeWaitsForAStandby(t *testing.T) {
 			names := w.claimNames()
 			time.Sleep(59*time.Minute + 30*time.Second - time.Since(began))
 			if left := len(w.stillThere(names)); (left == 1) != waits {
-				t.Errorf("as %q: %d of two old nodes are left just before their time, want one: %v; %s", self, left, waits, w.state())
+				t.Errorf("as %q: %d of two old nodes are left just before their time, want one: %v; %s",
+					self, left, waits, w.state())
 			}
 			w.until(5*time.Minute, "both nodes replaced", func() bool { return len(w.stillThere(names)) == 0 && w.run(2) })
 			w.sound()

@@ -113,7 +113,8 @@ func TestDriftedNodesOfAStaticPoolAreReplacedOneForOne(t *testing.T) {
 				}
 			}
 			if len(w.liveInstances()) > 4 || open < 3 {
-				t.Errorf("%d instances where limits.nodes is 4, and %d nodes where the pool keeps 3; %s", len(w.liveInstances()), open, w.state())
+				t.Errorf("%d instances where limits.nodes is 4, and %d nodes where the pool keeps 3; %s",
+					len(w.liveInstances()), open, w.state())
 			}
 			return w.renewed(old) && w.has(3) && w.run(2)
 		})

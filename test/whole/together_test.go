@@ -165,7 +165,8 @@ func TestAInstanceOfAnEarlierPlanWaitsForTheNext(t *testing.T) {
 		w.start(setup{})
 		w.until(time.Minute, "the first machine", func() bool { return len(w.liveInstances()) == 1 })
 		if zone := w.claims()[0].Labels[api.LabelZone]; w.claims()[0].Annotations[api.AnnotationJoins] != "" || zone == zoneB {
-			t.Fatalf("a machine in %s has %s=%s, want none, in the quicker zone", zone, api.AnnotationJoins, w.claims()[0].Annotations[api.AnnotationJoins])
+			t.Fatalf("a machine in %s has %s=%s, want none, in the quicker zone",
+				zone, api.AnnotationJoins, w.claims()[0].Annotations[api.AnnotationJoins])
 		}
 		w.spread(4)
 		w.neverAlone(2*time.Minute, "a node that waits", func() bool { return w.waits(zoneA) })
@@ -215,7 +216,8 @@ func TestALargePodFindsRoomThoughSmallOnesComeFirst(t *testing.T) {
 		w.start(setup{})
 		w.until(10*time.Minute, "all pods running", func() bool { return w.run(7) })
 		if n := len(w.nodesOf(large)); n != 2 || w.launched() != n {
-			t.Errorf("launched %d instances, of which %d are %s: want two of these; %s", w.launched(), n, large, w.state())
+			t.Errorf("launched %d instances, of which %d are %s: want two of these; %s",
+				w.launched(), n, large, w.state())
 		}
 		w.sound()
 	})

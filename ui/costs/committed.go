@@ -38,7 +38,8 @@ func committed(all *cost.Allocation, c *commitment.Commitments) *Committed {
 			continue
 		}
 		zone, _ := n.Labels.Get(cluster.LabelZone)
-		running = append(running, commitment.Usage{Name: n.Name, InstanceType: instanceType, Zone: zone, OnDemand: n.Price})
+		running = append(running,
+			commitment.Usage{Name: n.Name, InstanceType: instanceType, Zone: zone, OnDemand: n.Price})
 		out.OnDemand += dollars(n.Price)
 	}
 	bill := commitment.Divide(*c, running)

@@ -50,8 +50,10 @@ func TestStories(t *testing.T) {
 				}
 			case "commitments":
 				in.Commitments = &commitment.Commitments{
-					Reserved: []commitment.ReservedInstances{{ID: "web", InstanceType: "m5.large", Count: 3, Flexible: true}},
-					Plans:    []commitment.SavingsPlan{{ID: "compute", Commitment: 200_000, Discount: 0.5}},
+					Reserved: []commitment.ReservedInstances{
+						{ID: "web", InstanceType: "m5.large", Count: 3, Flexible: true},
+					},
+					Plans: []commitment.SavingsPlan{{ID: "compute", Commitment: 200_000, Discount: 0.5}},
 				}
 			case "no usage":
 				in.NoUsage = data

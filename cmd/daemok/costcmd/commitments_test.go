@@ -30,17 +30,18 @@ savingsPlans:
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
-	refused := map[string]string{
-		"reservedInstances: [{id: a, instanceType: m5, count: 1}]":                                    "reservedInstances[0].instanceType: want one such as m5.large",
-		"reservedInstances: [{id: a, instanceType: m5.large}]":                                        "reservedInstances[0].count: want 1 or more",
-		"reservedInstances: [{instanceType: m5.large, count: 1}]":                                     "reservedInstances[0].id: want a name",
-		"reservedInstances: [{id: a, instanceType: m5.large, count: 1, zone: a, sizeFlexible: true}]": "reservedInstances[0].sizeFlexible: want false",
-		"savingsPlans: [{id: a, commitment: 1}]":                                                      "savingsPlans[0].rates: want dollars an hour by instance type, or a discount",
-		"savingsPlans: [{id: a, discount: 10%}]":                                                      "savingsPlans[0].commitment: want dollars an hour",
-		"savingsPlans: [{id: a, commitment: 1, discount: lots}]":                                      "savingsPlans[0].discount: want a percentage such as 27%",
-		"savingPlans: []": "unknown field",
+	refused := map[string]string{ // by what is wanted: the file
+		"reservedInstances[0].instanceType: want one such as m5.large": "reservedInstances: [{id: a, instanceType: m5, count: 1}]",
+		"reservedInstances[0].count: want 1 or more":                   "reservedInstances: [{id: a, instanceType: m5.large}]",
+		"reservedInstances[0].id: want a name":                         "reservedInstances: [{instanceType: m5.large, count: 1}]",
+		"reservedInstances[0].sizeFlexible: want false": "reservedInstances: " +
+			"[{id: a, instanceType: m5.large, count: 1, zone: a, sizeFlexible: true}]",
+		"savingsPlans[0].rates: want dollars an hour by instance type": "savingsPlans: [{id: a, commitment: 1}]",
+		"savingsPlans[0].commitment: want dollars an hour":             "savingsPlans: [{id: a, discount: 10%}]",
+		"savingsPlans[0].discount: want a percentage":                  "savingsPlans: [{id: a, commitment: 1, discount: a}]",
+		"unknown field": "savingPlans: []",
 	}
-	for text, want := range refused {
+	for want, text := range refused {
 		if _, err := parseCommitments([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
