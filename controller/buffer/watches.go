@@ -152,7 +152,8 @@ func (w *watches) is(b *v1beta1.CapacityBuffer, first bool) {
 	before := w.list[name]
 	w.list[name] = b
 	news := before == nil || before.UID != b.UID || before.Generation != b.Generation ||
-		b.DeletionTimestamp != nil || before.Annotations[api.AnnotationHours] != b.Annotations[api.AnnotationHours]
+		b.DeletionTimestamp != nil || slices.ContainsFunc([]string{api.AnnotationHours, api.AnnotationHeadroom},
+		func(key string) bool { return before.Annotations[key] != b.Annotations[key] })
 	if news {
 		w.old[name] = true
 	}

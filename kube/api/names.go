@@ -227,6 +227,8 @@ const (
 	AnnotationMaxSystemMemory = GroupDaemok + "/max-system-memory"
 	// AnnotationHours is at which times the pool has how many nodes.
 	AnnotationHours = GroupDaemok + "/hours"
+	// AnnotationHeadroom is the share of what pods request for which a CapacityBuffer keeps capacity.
+	AnnotationHeadroom = GroupDaemok + "/headroom"
 	// AnnotationDeregistration is how long load balancers go on sending to a node after they were
 	// notified that it leaves.
 	AnnotationDeregistration = GroupDaemok + "/deregistration-delay"

@@ -31,13 +31,21 @@ type Resolved struct {
 	NotReady   Refusal
 	Scheduled  *int64    // replicas by its hours, in place of those of its spec; nil: its spec says
 	Until      time.Time // when these next change; zero: never
+	Headroom   *mark.Headroom
 }
 
-// Count is for how many pods it keeps capacity now, when each requests so much.
-func (r *Resolved) Count(requests corev1.ResourceList) int64 {
+// Count is for how many pods it keeps capacity now, when each requests so much and so many are its headroom.
+func (r *Resolved) Count(requests corev1.ResourceList, headroom int64) int64 {
 	spec := r.Object.Spec
 	if r.Scheduled != nil {
 		spec.Replicas = new(int32(min(*r.Scheduled, math.MaxInt32)))
+	}
+	if r.Headroom != nil {
+		n := int64(0)
+		if spec.Replicas != nil {
+			n = int64(*spec.Replicas)
+		}
+		spec.Replicas = new(int32(min(max(n, headroom), math.MaxInt32)))
 	}
 	return Count(&spec, requests, r.Replicas)
 }
@@ -75,6 +83,10 @@ func Resolve(
 	out := Resolved{Object: b}
 	var err error
 	if out.Scheduled, out.Until, err = mark.Replicas(b.Annotations, now); err != nil {
+		out.NotReady = failed("%v", err)
+		return out, nil
+	}
+	if out.Headroom, err = mark.HeadroomOf(b.Annotations); err != nil {
 		out.NotReady = failed("%v", err)
 		return out, nil
 	}

@@ -1,6 +1,8 @@
 package buffer
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,10 +10,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
@@ -109,5 +114,35 @@ func TestBuffersOfOthersAreLeftAlone(t *testing.T) {
 	}
 	if !Ours(&v1beta1.CapacityBuffer{}) {
 		t.Error("a buffer without a strategy is not served")
+	}
+}
+
+// Where PriorityClasses may not be listed, pods that name none are planned for, and others are not: their priority is not
+// known. Nothing else waits for that.
+func TestPriorityClassesMayBeForbidden(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	golden := corev1.PodTemplateSpec{Spec: corev1.PodSpec{PriorityClassName: "golden"}}
+	critical := corev1.PodTemplateSpec{Spec: corev1.PodSpec{PriorityClassName: "system-node-critical"}}
+	forbids := interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return apierrors.NewForbidden(schedulingv1.Resource("priorityclasses"), "", errors.New("no rule allows it"))
+	}}
+	from := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(forbids).WithObjects(
+		&corev1.PodTemplate{ObjectMeta: named("plain")},
+		&corev1.PodTemplate{ObjectMeta: named("critical"), Template: critical},
+		&corev1.PodTemplate{ObjectMeta: named("golden"), Template: golden},
+	).Build()
+	for template, want := range map[string]string{
+		"plain": "", "critical": "",
+		"golden": `its pods name PriorityClass "golden", and PriorityClasses may not be listed: grant the verb list on them`,
+	} {
+		spare := &v1beta1.CapacityBuffer{ObjectMeta: named("spare")}
+		spare.Spec.PodTemplateRef = &v1beta1.LocalObjectRef{Name: template}
+		r, err := Resolve(t.Context(), from, spare, time.Now())
+		if err != nil || r.NotReady.Message != want || (r.Pod == nil) != (want != "") {
+			t.Errorf("%s: refused by %q with pod %v and %v, want %q", template, r.NotReady.Message, r.Pod, err, want)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/decide"
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -368,5 +369,42 @@ func TestALaunchForABufferIsTriedAgain(t *testing.T) {
 		if w.launched() > 0 {
 			t.Errorf("launched %d instances for a buffer that is gone", w.launched())
 		}
+	})
+}
+
+// A buffer keeps a share of what pods request: of those of a NodePool, or of all. It follows them up and down.
+func TestABufferIsAShareOfWhatPodsRequest(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 107}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.podTemplate("web")
+		const wrong = "False ResolutionFailed metadata.annotations[daemok.sh/headroom]: "
+		share := func(text string) {
+			edit(w, w.bufferNow("spare"), func(b *v1beta1.CapacityBuffer) {
+				b.Annotations = map[string]string{api.AnnotationHeadroom: text}
+			})
+		}
+		w.buffer("spare", 0, nil)
+		share("50% of NodePool/default")
+		w.start(setup{})
+		w.deploy("web", 3, plain)
+		w.until(10*time.Minute, "a node for each pod, and for half of their cores, rounded up", func() bool {
+			return w.has(5) && w.run(3) && w.saysOf("spare", served, fits+"2 virtual pods")
+		})
+		w.scale("web", 6)
+		w.until(10*time.Minute, "three more, and one more", func() bool {
+			return w.has(9) && w.run(6) && w.saysOf("spare", served, fits+"3 virtual pods")
+		})
+		share("50% of NodePool/other")
+		w.until(10*time.Minute, "nothing kept for pods of a pool that is not there", func() bool {
+			return w.has(6) && w.saysOf("spare", resolves, wrong+"NodePool/other is not there")
+		})
+		share("half")
+		w.until(10*time.Minute, "a word on what is wrong", func() bool {
+			return w.saysOf("spare", resolves, wrong+`"half": want a share`)
+		})
+		share("20%")
+		w.until(10*time.Minute, "a fifth of all", func() bool { return w.has(8) && w.saysOf("spare", served, fits+"2 virtual pods") })
+		w.scale("web", 0)
+		w.until(10*time.Minute, "no node", w.empty)
 	})
 }

@@ -4,7 +4,9 @@ package buffers
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +14,8 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/buffer"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
@@ -40,7 +44,9 @@ type Table struct {
 // entry is one buffer.
 type entry struct {
 	State
-	shaped *shapes.Entry
+	shaped   *shapes.Entry
+	requests corev1.ResourceList // of each of its pods
+	lost     string              // that the NodePool of whose pods it is a share is not there; empty: it is
 }
 
 // State is a buffer with what it comes to.
@@ -95,8 +101,10 @@ func (t *Table) Seen(r buffer.Resolved) (changed bool) {
 		e = &entry{}
 		t.byName[r.Name()] = e
 	}
+	before := e.Headroom
 	e.Resolved = r
-	return t.describe(e) || !known
+	other := before != r.Headroom && (before == nil || r.Headroom == nil || *before != *r.Headroom)
+	return t.describe(e) || !known || other
 }
 
 // AdmissionChanged has the pods of a namespace admitted again, or all where it is empty, and reports whether plans
@@ -119,8 +127,11 @@ func (t *Table) describe(e *entry) (changed bool) {
 		e.shaped, e.Pods = nil, 0
 		return before != nil || why != e.NotReady
 	}
-	requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
-	e.shaped, e.Pods = t.shapes.Describe(e.shaped, pod), e.Count(requests)
+	e.requests = resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
+	e.shaped = t.shapes.Describe(e.shaped, pod)
+	if e.Headroom == nil {
+		e.Pods = e.Count(e.requests, 0)
+	}
 	return e.shaped != before || e.Pods != pods
 }
 
@@ -150,7 +161,16 @@ func (e *entry) refuse(why string) {
 func (t *Table) States() []State {
 	out := make([]State, 0, len(t.byName))
 	for _, name := range t.names() {
-		out = append(out, t.byName[name].State)
+		out = append(out, t.byName[name].state())
+	}
+	return out
+}
+
+// state is the buffer with what the newest snapshot shows of it.
+func (e *entry) state() State {
+	out := e.State
+	if e.Headroom != nil && e.lost != "" {
+		out.NotReady = buffer.Refusal{Reason: v1beta1.ReasonResolutionFailed, Message: e.lost}
 	}
 	return out
 }
@@ -162,12 +182,48 @@ func (t *Table) Show(out *cluster.Snapshot) {
 	}
 	for _, name := range t.names() {
 		e := t.byName[name]
-		b := cluster.Buffer{Namespace: name.Namespace, Name: name.Name, Pods: e.Pods, NotReady: e.NotReady.Message}
+		e.share(out)
+		b := cluster.Buffer{Namespace: name.Namespace, Name: name.Name, Pods: e.Pods, NotReady: e.state().NotReady.Message}
 		if e.shaped != nil {
 			b.Shape = e.shaped.Shape()
 		}
 		out.Buffers = append(out.Buffers, b)
 	}
+}
+
+// share counts the pods of a buffer that is a share of what the pods on nodes request. DaemonSets do not count: a node
+// more has a pod more of them.
+func (e *entry) share(s *cluster.Snapshot) {
+	if e.Headroom == nil || e.shaped == nil {
+		return
+	}
+	pool, all := e.Headroom.Pool, e.Headroom.Pool == cluster.PoolID{}
+	if e.lost = ""; !all {
+		if _, found := s.Pool(pool); !found {
+			e.Pods, e.lost = 0, fmt.Sprintf("metadata.annotations[%s]: %s is not there: create it, or name another one",
+				api.AnnotationHeadroom, pool)
+			return
+		}
+	}
+	var sum quantity.Resources
+	for i := range s.Nodes {
+		if !all && s.Nodes[i].Pool != pool {
+			continue
+		}
+		for j := range s.Nodes[i].Pods {
+			if p := &s.Nodes[i].Pods[j]; !p.Daemon && !p.Ending {
+				sum = sum.Add(p.Shape.Requests)
+			}
+		}
+	}
+	n := float64(0)
+	each := e.shaped.Shape().Requests
+	for _, name := range each.Names() {
+		if amount := each.Get(name); amount > 0 && name != quantity.NamePods {
+			n = max(n, math.Ceil(e.Headroom.Percent*float64(sum.Get(name))/float64(100*amount)))
+		}
+	}
+	e.Pods = e.Count(e.requests, int64(min(n, math.MaxInt32)))
 }
 
 func (t *Table) names() []types.NamespacedName {
