@@ -21,21 +21,23 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/buffers"
 )
 
-// told records what a Resolver says of buffers.
-type told struct{ lists [][]buffer.Resolved }
+// recorded is what a Resolver says of buffers.
+type recorded struct{ lists [][]buffer.Resolved }
 
-func (t *told) Are(list []buffer.Resolved) { t.lists = append(t.lists, list) }
-func (t *told) States() []buffers.State    { return nil }
+func (t *recorded) Are(list []buffer.Resolved) { t.lists = append(t.lists, list) }
+func (*recorded) States() []buffers.State      { return nil }
 
-// As long as one buffer could not be read nothing is said of any: a plan that knows of some alone would remove the nodes of
-// the others. Once all are known, one that cannot be read again stays as it was.
+// As long as one buffer could not be read nothing is said of any: a plan that knows of some alone would remove the nodes
+// of the others. Once all are known, one that cannot be read again stays as it was.
 func TestNothingIsSaidBeforeAllBuffersAreKnown(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	away := true
-	gets := func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	gets := func(
+		ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption,
+	) error {
 		if away && key.Name == "second" {
 			return errors.New("the API server is away")
 		}
@@ -46,7 +48,7 @@ func TestNothingIsSaidBeforeAllBuffersAreKnown(t *testing.T) {
 	}
 	live := fake.NewClientBuilder().WithScheme(scheme).WithObjects(template("first"), template("second")).
 		WithInterceptorFuncs(interceptor.Funcs{Get: gets}).Build()
-	known := &told{}
+	known := &recorded{}
 	r := New(Parts{Live: live, Known: known, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	r.watches.followed[reflect.TypeFor[*v1beta1.CapacityBuffer]()] = true
 	r.watches.followed[reflect.TypeFor[*corev1.PodTemplate]()] = true
@@ -57,7 +59,8 @@ func TestNothingIsSaidBeforeAllBuffersAreKnown(t *testing.T) {
 	}
 	for range 2 {
 		if next, err := r.Round(t.Context()); err == nil || next != retryEvery || len(known.lists) > 0 {
-			t.Fatalf("a round in which one buffer cannot be read says %v, is tried again in %v, and fails with %v", known.lists, next, err)
+			t.Fatalf("a round in which one buffer cannot be read says %v, is tried again in %v, and fails with %v",
+				known.lists, next, err)
 		}
 	}
 	away = false
@@ -66,7 +69,8 @@ func TestNothingIsSaidBeforeAllBuffersAreKnown(t *testing.T) {
 	}
 	away = true
 	r.watches.allStale()
-	if _, err := r.Round(t.Context()); err == nil || len(known.lists) != 2 || len(known.lists[1]) != 2 || known.lists[1][1].Pod == nil {
+	_, err := r.Round(t.Context())
+	if err == nil || len(known.lists) != 2 || len(known.lists[1]) != 2 || known.lists[1][1].Pod == nil {
 		t.Fatalf("a round in which one cannot be read again says %v, and fails with %v", known.lists, err)
 	}
 }

@@ -199,7 +199,8 @@ func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Searc
 	s = withoutSurplus(s, p.Moves)
 	coming := coming(s, p.Placements, policy).Placements
 	s, others := withVirtual(promised(s, coming), p.VirtualPlaces())
-	return disruption.New(s, needed(p.Placements), simulatorOf(s, p.Launches, concat(concat(p.Placements, coming), others), policy), policy.leaving())
+	taken := concat(concat(p.Placements, coming), others)
+	return disruption.New(s, needed(p.Placements), simulatorOf(s, p.Launches, taken, policy), policy.leaving())
 }
 
 // needed lists the nodes that waiting pods are placed on.

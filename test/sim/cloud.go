@@ -9,7 +9,9 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // How long the cloud takes.
@@ -316,4 +318,35 @@ func (w *World) remove(m *instance) {
 	}
 	w.control.seenGone(m)
 	w.changed()
+}
+
+// applied is what the overlays come to, by all pools.
+func (x *kept) applied() *overlay.Set {
+	w := x.world
+	var all []overlay.Pool
+	for _, p := range w.pools {
+		all = append(all, overlay.Pool{Labels: p.Labels, Listed: w.cloud.catalogues[p.class]})
+	}
+	x.set = overlay.New(x.overlays, all, x.set)
+	return x.set
+}
+
+// offers is what the cloud offers to the pool, at the prices that overlays say.
+func (x *kept) offers(p *pool) *cluster.Catalogue {
+	w := x.world
+	listed := w.cloud.catalogues[p.class]
+	if len(x.overlays) == 0 {
+		return listed
+	}
+	return x.applied().Of(overlay.Pool{Labels: p.Labels, Listed: listed})
+}
+
+// priceOf is what the node of an instance costs now.
+func (x *kept) priceOf(m *instance) quantity.MicroUSDPerHour {
+	if k := x.offers(m.pool).InstanceType(m.instanceType.Name); k != nil {
+		if o := k.Offering(m.offering.Labels.Map()); o != nil {
+			return o.Price
+		}
+	}
+	return m.offering.Price
 }

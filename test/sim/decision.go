@@ -20,7 +20,7 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 		}
 	}
 	w.sparesDeleted(s, p)
-	w.kept.keepsTo(s, p)
+	keepsTo(w, s, p)
 	shares := disruption.Shares(s.Nodes)
 	seen := map[string]bool{}
 	for i := range p.Moves {
@@ -114,6 +114,26 @@ func (w *World) disturbs(s *cluster.Snapshot, p *plan.Plan, pod *cluster.Pod, r 
 	for _, g := range s.PDBs {
 		if g.Name == pod.PDBs && g.Allowed == 0 && !pod.Pending && !(g.UnreadyToo && pod.Unready) {
 			w.broken("decision", s, p, "the PodDisruptionBudget of %s allows no eviction and its node %s is disrupted", pod.Name, r.Node)
+		}
+	}
+}
+
+// keepsTo looks whether a plan launches more nodes for a pool than it may keep.
+func keepsTo(w *World, s *cluster.Snapshot, p *plan.Plan) {
+	for i := range s.Pools {
+		pool := &s.Pools[i]
+		most, bounded := pool.Most()
+		if !bounded {
+			continue
+		}
+		launched := int64(0)
+		for j := range p.Launches {
+			if p.Launches[j].Pool == pool.ID {
+				launched++
+			}
+		}
+		if n := s.Running(pool.ID) + launched; launched > 0 && n > most {
+			w.broken("decision", s, p, "%s, and the plan makes them %d", pool.Keeps(), n)
 		}
 	}
 }

@@ -174,3 +174,82 @@ func (w *World) drawWork(name string, r *rand.Rand) *work {
 	}
 	return x
 }
+
+func (x *kept) draw() {
+	x.drawBuffers()
+	x.drawStatic()
+	x.drawOverlays()
+}
+
+// drawBuffers draws CapacityBuffers, some of them for pods of a work.
+func (x *kept) drawBuffers() {
+	w := x.world
+	r := w.chance("buffers")
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range 1 + r.IntN(2) {
+		name := fmt.Sprintf("buffer%d", i)
+		cpu := quantity.MilliCPU(250 * (1 + r.IntN(8)))
+		shape := w.shape(name, quantity.Resources{CPU: cpu, Memory: quantity.GiB, Pods: 1})
+		if n := r.IntN(2 * max(1, len(w.works))); n < len(w.works) {
+			shape = w.works[n].shape
+		}
+		one := cluster.Buffer{Namespace: "default", Name: name, Shape: shape, Pods: 1 + r.Int64N(6)}
+		if w.part(name) {
+			x.buffers = append(x.buffers, one)
+		}
+	}
+}
+
+// drawStatic draws a pool that keeps nodes.
+func (x *kept) drawStatic() {
+	w := x.world
+	r := w.chance("static")
+	if r.IntN(4) > 0 {
+		return
+	}
+	id, n := cluster.PoolID{Kind: "NodePool", Name: "kept"}, r.Int64N(4)
+	onDemand := constraint.Requirement{Key: cluster.LabelCapacityType, Set: constraint.Values("on-demand")}
+	p := &pool{budget: 1 + r.Int64N(3), Pool: cluster.Pool{ID: id, Replicas: &n,
+		Labels:       constraint.NewLabels(map[string]string{"karpenter.sh/nodepool": id.Name}),
+		Requirements: constraint.NewRequirements(onDemand)}}
+	if r.IntN(3) == 0 {
+		p.expires = time.Duration(40+r.IntN(120)) * time.Minute
+	}
+	if r.IntN(2) == 0 {
+		most := 1 + r.Int64N(4)
+		p.Limits.Nodes = &most
+	}
+	if w.part("static") {
+		w.pools = append(w.pools, p)
+	}
+}
+
+// drawOverlays draws NodeOverlays that change prices.
+func (x *kept) drawOverlays() {
+	w := x.world
+	if r := w.chance("overlays"); r.IntN(3) == 0 && w.part("overlays") {
+		for i := range 1 + r.IntN(3) {
+			x.overlays = append(x.overlays, drawOverlay(r, fmt.Sprintf("overlay%d", i)))
+		}
+	}
+}
+
+func drawOverlay(r *rand.Rand, name string) cluster.Overlay {
+	on := []constraint.Requirement{
+		{Key: cluster.LabelZone, Set: constraint.Values(zones[r.IntN(len(zones))])},
+		{Key: cluster.LabelCapacityType, Set: constraint.Values([]string{"on-demand", "spot"}[r.IntN(2)])},
+		{Key: "karpenter.sh/nodepool", Set: constraint.Values(fmt.Sprintf("p%d", r.IntN(3)))},
+	}[r.IntN(3)]
+	out := cluster.Overlay{Name: name, Weight: r.IntN(3), Requirements: constraint.NewRequirements(on)}
+	switch r.IntN(3) {
+	case 0:
+		out.Price = cluster.PriceChange{How: cluster.PriceGrows, Percent: float64(r.IntN(120) - 60)}
+	case 1:
+		out.Price.How, out.Price.Amount = cluster.PriceAdds, quantity.MicroUSDPerHour(r.Int64N(100_000)-30_000)
+	default:
+		out.Price.How, out.Price.Amount = cluster.PriceIs, quantity.MicroUSDPerHour(20_000+r.Int64N(500_000))
+	}
+	return out
+}

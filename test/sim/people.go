@@ -3,6 +3,8 @@ package sim
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/daemok/daemok/core/cluster"
 )
 
 // busyFor is how long people and faults are at it; then all stands still.
@@ -163,4 +165,43 @@ func (w *World) stand() {
 		}
 	}
 	w.changed()
+}
+
+// change has people want other numbers, and other prices.
+func (x *kept) change() {
+	w := x.world
+	for i := range x.buffers {
+		b := &x.buffers[i]
+		w.trouble("scale "+b.Name, 1, 10*time.Minute, 40*time.Minute, func(r *rand.Rand) {
+			b.Pods = r.Int64N(8)
+			w.say("%s is for %d pods", b, b.Pods)
+			w.changed()
+		})
+	}
+	for _, p := range w.pools {
+		if p.Static() {
+			w.trouble("replicas "+p.ID.Name, 1, 10*time.Minute, 40*time.Minute, func(r *rand.Rand) {
+				n := r.Int64N(5)
+				w.say("%s is to keep %d nodes", p.ID, n)
+				p.Replicas = &n
+				w.changed()
+			})
+		}
+		w.trouble("hours "+p.ID.Name, 5, 10*time.Minute, 40*time.Minute, func(r *rand.Rand) {
+			p.Hours = cluster.Hours{}
+			if n := r.Int64N(5); n > 0 {
+				p.Hours.Nodes = &n
+				w.say("the hours of %s say %d nodes", p.ID, n)
+			}
+			w.changed()
+		})
+	}
+	if len(x.overlays) > 0 {
+		w.trouble("prices", 2, 20*time.Minute, busyFor, func(r *rand.Rand) {
+			i := r.IntN(len(x.overlays))
+			x.overlays[i] = drawOverlay(r, x.overlays[i].Name)
+			w.say("%s says %v for %s", x.overlays[i].Name, x.overlays[i].Price, x.overlays[i].Requirements)
+			w.changed()
+		})
+	}
 }

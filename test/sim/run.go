@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scenario"
 )
@@ -83,10 +84,45 @@ func (w *World) stable() {
 			w.broken("settling", s, p, "%s is pending without a reason", name)
 		}
 	}
-	w.kept.stable(s, p)
+	keptStable(w, s, p)
 	for _, m := range w.instances {
 		if m.tainted() && !m.deleted() || !m.started() && !m.deleted() {
 			w.broken("leak", s, p, "%s is still tainted or has not started in the end", m.claim)
+		}
+	}
+}
+
+// keptStable looks whether in the end there is what people keep, or a reason why not.
+func keptStable(w *World, s *cluster.Snapshot, p *plan.Plan) {
+	for i := range s.Buffers {
+		want, found := s.Buffers[i].Pods, false
+		for j := range p.Buffers {
+			b := &p.Buffers[j]
+			all := b.Fits()+b.Missing == want && (b.Missing == 0 || len(b.Reasons) > 0)
+			found = found || b.Name == s.Buffers[i].Name && all
+		}
+		if !found {
+			w.broken("settling", s, p, "%s keeps no capacity for its %d pods, and no reason is given",
+				&s.Buffers[i], want)
+		}
+	}
+	for i := range s.Pools {
+		pool := &s.Pools[i]
+		most, bounded := pool.Most()
+		if !bounded {
+			continue
+		}
+		n := s.Running(pool.ID)
+		reported := false
+		for j := range p.Short {
+			reported = reported || p.Short[j].Pool == pool.ID && len(p.Short[j].Reasons) > 0
+		}
+		switch {
+		case n > most:
+			w.broken("settling", s, p, "%s, and has %d in the end", pool.Keeps(), n)
+		case n < most && pool.Static() && !reported:
+			w.broken("settling", s, p, "%s, has %d in the end, and no reason is given",
+				pool.Keeps(), n)
 		}
 	}
 }

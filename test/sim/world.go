@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -147,4 +148,12 @@ func (w *World) podsOn(m *instance) []*pod {
 		}
 	}
 	return out
+}
+
+// kept is what people want whether pods need it or not: room for pods that may come, nodes, and their own prices.
+type kept struct {
+	world    *World
+	buffers  []cluster.Buffer
+	overlays []cluster.Overlay
+	set      *overlay.Set // of overlays, as last asked for
 }
