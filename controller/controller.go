@@ -65,7 +65,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
 			Self: p.pod(), AwaitPolicies: true, AwaitBuffers: !p.Policy.IgnoreBuffers, HoldDrains: collector.Holds,
 			NoOverlays: p.NoOverlays, PlanDevices: p.Devices, AwaitDevices: p.Devices,
-			NoRequests: p.Policy.IgnoreRequests,
+			NoRequests: p.Policy.IgnoreRequests, NoQuotas: p.NoQuotas,
 		}
 	})
 	followed := p.overlays(p.Live, clusterState)
@@ -80,13 +80,22 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			return nil, err
 		}
 	}
+	limited := p.quotas(p.Live, clusterState)
+	if !p.NoQuotas {
+		if err := limited.start(ctx); err != nil {
+			return nil, err
+		}
+	}
 	seen := func(c *karpv1.NodeClaim, gone bool) { ledger.Seen(c, gone, p.Now()) }
 	if err := clusterState.Follow(ctx, p.Watches, seen); err != nil {
 		return nil, err
 	}
 	holds := &apply.Holds{}
 	applier := &apply.Applier{
-		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools), Autoscaler: p.ClusterAutoscaler, Pools: clusterState, Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: clusterState.Touch, View: clusterState.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
+		Store: p.Store, Live: p.Live, Ledger: ledger, Holds: holds, Serves: Served(p.Pools),
+		Autoscaler: p.ClusterAutoscaler, Pools: clusterState, Quotas: clusterState.Quotas,
+		Now: p.Now, Doubt: p.doubt(), NewID: p.NewID, Again: clusterState.Touch,
+		View: clusterState.Snapshot, Namespace: p.Namespace, Pod: p.Pod,
 	}
 	recommended := p.recommendations(p.Live, clusterState)
 	if err := recommended.start(ctx); err != nil {
@@ -143,7 +152,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	planned := make(chan struct{})
 	steers := &steer.Steering{Store: p.Store, Off: !p.Steering, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
 	idle := &status.Ineffective{Reporter: reporter, NoOverlays: p.NoOverlays, NoBuffers: p.Policy.IgnoreBuffers,
-		NoRequests: p.Policy.IgnoreRequests}
+		NoRequests: p.Policy.IgnoreRequests, NoQuotas: p.NoQuotas}
 	newest := []func(plan.Plan){steers.Newest}
 	buffers := p.buffers(clusterState, p.Store)
 	if buffers != nil {
@@ -197,6 +206,15 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	if p.Devices {
 		follow := Round{What: "follow devices and ResourceClaims", Do: claimed.round}
 		program.Rounds = append(program.Rounds, program.Later(follow)...)
+	}
+	if !p.NoQuotas {
+		quotas := &status.Quotas{
+			Reporter: reporter, Objects: clusterState.Quotas.Objects, Snapshot: clusterState.Snapshot,
+		}
+		program.Rounds = append(program.Rounds, program.Later(
+			Round{What: "follow CapacityQuotas", Do: limited.round},
+			Round{What: "report what counts against CapacityQuotas", Do: quotas.Round},
+		)...)
 	}
 	program.Rounds = append(program.Rounds, p.interruptionMessages()...)
 	for _, kind := range p.ClassKinds {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
 	"github.com/daemok/daemok/kube/snapshot"
@@ -53,6 +54,15 @@ func (p Parts) requested(live client.Reader, clusterState *snapshot.ClusterState
 		Follow: func(ctx context.Context) error {
 			return clusterState.Requests.Follow(ctx, live, p.Watches)
 		},
+	}
+}
+
+// quotas follows CapacityQuotas.
+func (p Parts) quotas(live client.Reader, clusterState *snapshot.ClusterState) *late {
+	return &late{
+		Object: &v1beta1.CapacityQuota{}, Without: "CapacityQuotas have no effect", Vital: true,
+		State: clusterState, Log: p.Log,
+		Follow: func(ctx context.Context) error { return clusterState.Quotas.Follow(ctx, live, p.Watches) },
 	}
 }
 

@@ -88,6 +88,7 @@ type Planning struct {
 
 	NoOverlays bool            // NodeOverlays have no effect
 	Devices    bool            // pods with ResourceClaims are planned for
+	NoQuotas   bool            // CapacityQuotas have no effect
 	Buffers    buffer.Listener // receives changes of CapacityBuffers; may be nil
 
 	Made func(*cluster.Snapshot, plan.Plan) // receives each plan once it is carried out; may be nil

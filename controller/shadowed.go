@@ -49,11 +49,17 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads,
 			Doubt: p.doubt(), NoOverlays: p.NoOverlays, AwaitBuffers: !p.Policy.IgnoreBuffers,
-			PlanDevices: p.Devices, AwaitDevices: p.Devices}
+			PlanDevices: p.Devices, AwaitDevices: p.Devices, NoQuotas: p.NoQuotas}
 	})
 	followed := p.overlays(foreign.HideFrom(p.Live), clusterState)
 	if !p.NoOverlays {
 		if err := followed.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	limited := p.quotas(foreign.HideFrom(p.Live), clusterState)
+	if !p.NoQuotas {
+		if err := limited.start(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -113,6 +119,9 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	}
 	if p.Devices {
 		program.Rounds = append(program.Rounds, Round{What: "follow devices and ResourceClaims", Do: claimed.round})
+	}
+	if !p.NoQuotas {
+		program.Rounds = append(program.Rounds, Round{What: "follow CapacityQuotas", Do: limited.round})
 	}
 	p.Live = live
 	program.keep(p.buffers(clusterState, nil))

@@ -139,7 +139,7 @@ func buildShadow(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager
 		Planning: controller.Planning{
 			Policy: policy, Window: planner.Window{Idle: o.batchIdle, Max: o.batchMax}, Spreads: o.defaultSpreads,
 			Filled: m.GetCache().WaitForCacheSync, Began: reported.Synced, NoOverlays: !o.overlays,
-			Devices: !o.ignoreDRA,
+			NoQuotas: !o.quotas, Devices: !o.ignoreDRA,
 		},
 		PoolDefaults: translate.PoolDefaults{InstanceCost: o.instanceCost, Room: o.room, ClusterAutoscaler: mark.ClusterAutoscaler(o.autoscaler)},
 	}, controller.Shadowing{Book: book, Groups: o.shadow.selector, Given: given})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/internal/brief"
-	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -48,13 +46,9 @@ func (t *Recorder) reportLimits(list []plan.Unplaced) {
 		}
 	}
 	for _, id := range pools {
-		help := "raise spec.limits"
-		if strings.Contains(why[id], api.AnnotationHours) {
-			help = "wait for its hours, or change the annotation " + api.AnnotationHours
-		}
 		t.warnPool(id, "LimitReached",
 			fmt.Sprintf("Nothing is launched for %s: %s; %s, or let another NodePool take them",
-				brief.Counted(pods[id], "pending pod"), why[id], help), "limit")
+				brief.Counted(pods[id], "pending pod"), why[id], translate.RaiseLimit(why[id])), "limit")
 	}
 }
 
@@ -67,7 +61,7 @@ func missing(s *cluster.Snapshot, x *plan.Short) string {
 	}
 	help := "it is tried again until they can be had"
 	if slices.ContainsFunc(x.Reasons, func(r plan.Reason) bool { return r.Rule == string(feasibility.Limit) }) {
-		help = "raise spec.limits, or lower spec.replicas"
+		help = translate.RaiseLimit(x.Why()) + ", or lower spec.replicas"
 	}
 	return fmt.Sprintf("%d of %d nodes (%s) cannot be launched: %s; %s", x.Missing, x.Want, p.SaidBy(), x.Why(), help)
 }

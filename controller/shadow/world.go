@@ -331,7 +331,10 @@ func (w *World) await(now time.Time, out *cluster.Snapshot) {
 
 // putPools counts what pools own here, and how many of their nodes may go.
 func (w *World) putPools(out *cluster.Snapshot) {
-	out.Pools = slices.Clone(out.Pools)
+	out.Pools, out.Quotas = slices.Clone(out.Pools), slices.Clone(out.Quotas)
+	for i := range out.Quotas {
+		out.CountQuota(&out.Quotas[i])
+	}
 	shares := disruption.Shares(out.Nodes)
 	for i := range out.Pools {
 		p := &out.Pools[i]
@@ -342,6 +345,7 @@ func (w *World) putPools(out *cluster.Snapshot) {
 			}
 		}
 		p.Used.Capacity.Pods = 0
+		out.CountCost(p)
 		o, known := w.Pools.Pool(p.ID)
 		if !known {
 			continue

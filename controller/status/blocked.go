@@ -58,8 +58,9 @@ func (h holdup) in(pool string) (reason, text string) {
 	case h.orphans != "":
 		return karpv1.ReasonOrphansHeld, h.orphans
 	case w.nodes > 0:
-		return karpv1.ReasonAtLimit, fmt.Sprintf("drifted nodes that wait: %d; node %s: %s; raise spec.limits, or have nodes deleted first: kubectl annotate %s %s=%s",
-			w.nodes, w.first, w.why, pool, api.AnnotationDriftAtLimit, api.DeleteFirst)
+		return karpv1.ReasonAtLimit, fmt.Sprintf("drifted nodes that wait: %d; node %s: %s; %s, "+
+			"or have nodes deleted first: kubectl annotate %s %s=%s",
+			w.nodes, w.first, w.why, translate.RaiseLimit(w.why), pool, api.AnnotationDriftAtLimit, api.DeleteFirst)
 	}
 	return "", ""
 }

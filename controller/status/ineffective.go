@@ -25,11 +25,12 @@ type Ineffective struct {
 	NoOverlays bool // the gate NodeOverlay is off
 	NoBuffers  bool // the gate CapacityBuffer is off
 	NoRequests bool // the gate ProvisioningRequest is off
+	NoQuotas   bool // the gate CapacityQuota is off
 }
 
 // Round lists them once, and returns when to list again.
 func (r *Ineffective) Round(ctx context.Context) (time.Duration, error) {
-	var overlays, buffers, requests error
+	var overlays, buffers, requests, quotas error
 	if r.NoOverlays {
 		overlays = r.report(ctx, "NodeOverlay", &v1alpha1.NodeOverlayList{},
 			"has no effect, since the feature gate NodeOverlay is off: "+
@@ -44,7 +45,11 @@ func (r *Ineffective) Round(ctx context.Context) (time.Duration, error) {
 			"has no effect, since the feature gate ProvisioningRequest is off: "+
 				"no capacity is sought, and pods do not wait for it")
 	}
-	return ineffectiveEvery, errors.Join(overlays, buffers, requests)
+	if r.NoQuotas {
+		quotas = r.report(ctx, "CapacityQuota", &autoscalingv1beta1.CapacityQuotaList{},
+			"has no effect, since the feature gate CapacityQuota is off: nothing that it limits is")
+	}
+	return ineffectiveEvery, errors.Join(overlays, buffers, requests, quotas)
 }
 
 // report reports objects of a kind, and what becomes of them.

@@ -59,7 +59,9 @@ func TestWhatDoesNothingYetSaysSo(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var events heard
-			r := &Ineffective{Reporter{Live: tt.live, Events: &events}, true, !tt.buffersAct, false}
+			r := &Ineffective{
+				Reporter: Reporter{Live: tt.live, Events: &events}, NoOverlays: true, NoBuffers: !tt.buffersAct,
+			}
 			if _, err := r.Round(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -55,7 +55,12 @@ type Used struct {
 
 // Add counts one more.
 func (u *Used) Add(t *Taking) {
-	u.Capacity, u.Nodes, u.Cost = u.Capacity.Add(t.Capacity), u.Nodes+1, u.Cost+t.Cost
+	u.Capacity, u.Nodes = u.Capacity.Add(t.Capacity), u.Nodes+1
+	u.addCost(t)
+}
+
+func (u *Used) addCost(t *Taking) {
+	u.Cost += t.Cost
 	if t.Unpriced && (u.Unpriced == "" || t.Name < u.Unpriced) {
 		u.Unpriced = t.Name
 	}
@@ -119,28 +124,45 @@ func (q *Quota) MaySelect(n NewNode) bool {
 	return !slices.ContainsFunc(q.Selector, func(r constraint.Requirement) bool { return !r.Set.Intersects(n.MayHave(r.Key)) })
 }
 
-// Count makes what counts against each quota what the nodes and instances of the snapshot are. The list of quotas must
-// be the snapshot's own.
+// CountQuota makes what counts against a quota what the nodes and instances of the snapshot are that it selects.
 //
-// Cost: linear in nodes and instances, times quotas.
-func (s *Snapshot) Count() {
-	if len(s.Quotas) == 0 {
-		return
-	}
-	for i := range s.Quotas {
-		s.Quotas[i].Used = Used{}
-	}
+// Cost: linear in nodes and instances.
+func (s *Snapshot) CountQuota(q *Quota) {
+	q.Used = Used{}
+	costs := q.Limits.Cost != nil
 	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		t := s.TakenBy(n)
-		for j := range s.Quotas {
-			if q := &s.Quotas[j]; q.Selects(n.Labels) {
-				q.Used.Add(&t)
-			}
+		if n := &s.Nodes[i]; q.Selects(n.Labels) {
+			t := s.takenBy(n, costs)
+			q.Used.Add(&t)
 		}
 	}
 	for i := range s.Instances {
-		s.chargeQuotas(&s.Instances[i])
+		if m := &s.Instances[i]; s.MayCount(q, m) {
+			t := s.takenByInstance(m, costs)
+			q.Used.Add(&t)
+		}
+	}
+}
+
+// CountCost makes what the nodes of a pool cost what those of the snapshot do, where that is limited.
+//
+// Cost: linear in nodes and instances.
+func (s *Snapshot) CountCost(p *Pool) {
+	if p.Limits.Cost == nil {
+		return
+	}
+	p.Used.Cost, p.Used.Unpriced = 0, ""
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Claim != "" && n.Pool == p.ID {
+			t := s.takenBy(n, true)
+			p.Used.addCost(&t)
+		}
+	}
+	for i := range s.Instances {
+		if m := &s.Instances[i]; m.Pool == p.ID {
+			t := s.takenByInstance(m, true)
+			p.Used.addCost(&t)
+		}
 	}
 }
 
@@ -185,9 +207,11 @@ func (s *Snapshot) costsAreLimited() bool {
 
 // TakenBy is what the node takes of limits. A node without a price of its own, such as one that is not ours, costs what
 // pools pay for its instance type; it is unpriced where none may have it.
-func (s *Snapshot) TakenBy(n *Node) Taking {
+func (s *Snapshot) TakenBy(n *Node) Taking { return s.takenBy(n, s.costsAreLimited()) }
+
+func (s *Snapshot) takenBy(n *Node, costs bool) Taking {
 	t := Taking{Name: n.Name, Capacity: n.Capacity}
-	if !s.costsAreLimited() {
+	if !costs {
 		return t
 	}
 	if t.Cost = n.Price; n.Price == 0 && !isReserved(n.Labels) {
@@ -235,8 +259,12 @@ func (c *Catalogue) listPrice(labels constraint.Labels) (price quantity.MicroUSD
 
 // TakenByInstance is what an instance being launched takes of limits, whatever it becomes.
 func (s *Snapshot) TakenByInstance(m *Instance) Taking {
+	return s.takenByInstance(m, s.costsAreLimited())
+}
+
+func (s *Snapshot) takenByInstance(m *Instance, costs bool) Taking {
 	t := Taking{Name: m.Claim, Capacity: m.Capacity}
-	if !s.costsAreLimited() {
+	if !costs {
 		return t
 	}
 	t.Unpriced = true

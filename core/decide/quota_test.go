@@ -58,7 +58,7 @@ func addQuotas(s *cluster.Snapshot, r *rand.Rand) {
 		}
 		s.Quotas = append(s.Quotas, q)
 	}
-	for i := range s.Quotas { // all are there before use is counted, since costs are where something limits them
+	for i := range s.Quotas {
 		q, nodes := &s.Quotas[i], int64(r.IntN(4))
 		switch r.IntN(3) {
 		case 0:
@@ -75,9 +75,12 @@ func addQuotas(s *cluster.Snapshot, r *rand.Rand) {
 		}
 	}
 	s.Sort()
-	s.Count()
+	for i := range s.Pools {
+		s.CountCost(&s.Pools[i])
+	}
 	for i := range s.Quotas {
 		q := &s.Quotas[i]
+		s.CountQuota(q)
 		switch {
 		case q.Limits.Nodes != nil:
 			*q.Limits.Nodes += q.Used.Nodes

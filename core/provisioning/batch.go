@@ -301,7 +301,8 @@ func (l *batch) takes(b *supply.Candidate, reserved map[string]int64) func(optio
 		var out []pack.Take
 		if b.Remaining != nil {
 			for _, t := range b.Remaining.Takes(o) {
-				out = append(out, pack.Take{Limit: limitAt(l, &l.limits, t.Limit, b.Remaining.Left[t.Limit]), Amount: t.Amount})
+				at := limitAt(l, &l.limits, t.Limit, b.Remaining.Left[t.Limit])
+				out = append(out, pack.Take{Limit: at, Amount: t.Amount})
 			}
 		}
 		for _, s := range b.ReservedCapacitiesOf(o) {

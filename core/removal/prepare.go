@@ -20,7 +20,8 @@ func newEvaluator(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Plac
 	r := place.NewRun(s, movers(s, taken), options)
 	takeFor(r, launches)
 	d := &evaluator{
-		snapshot: s, run: r, looked: r.Values.Labels, moves: moves, daemons: r.Values.Daemons, begins: begins{reservedCapacities: r.Provisioner.Reserved.Left},
+		snapshot: s, run: r, looked: r.Values.Labels, moves: moves, daemons: r.Values.Daemons,
+		begins:     begins{reservedCapacities: r.Provisioner.Reserved.Left},
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
 		known: scheduling.KnownTargets{ByDomain: map[string][]*scheduling.DomainTargets{}, Board: r.Board}, reachables: map[*cluster.Shape]reachable{}, twins: provisioning.Twins{Spare: map[*cluster.Shape]bitset.Set{}},
 	}

@@ -105,6 +105,7 @@ var arrowsThatRunBack = Ratchet{
 		"kube/manifest/terraform": 40,
 		"observe":                 30,
 		"observe/state":           45,
+		"test/sim":                27,
 	},
 }
 

@@ -19,7 +19,8 @@ var (
 )
 
 // notReasons are words of the loops that look like reasons: kinds, and an effect of taints.
-var notReasons = []string{"CapacityBuffer", "ProvisioningRequest", "NodeOverlay", "NodeClaim", "ReplicaSet", "ReplicationController", "StatefulSet", "NoExecute",
+var notReasons = []string{"CapacityBuffer", "CapacityQuota", "ProvisioningRequest",
+	"NodeOverlay", "NodeClaim", "ReplicaSet", "ReplicationController", "StatefulSet", "NoExecute",
 	"ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"} // taints of nodes
 
 // CheckReasons reports types and reasons of conditions, and reasons of events, that no page

@@ -225,6 +225,8 @@ const (
 	// leave to pods, where they can.
 	AnnotationMinPodMemory    = GroupDaemok + "/min-pod-memory"
 	AnnotationMaxSystemMemory = GroupDaemok + "/max-system-memory"
+	// AnnotationCostLimit is what nodes may cost together in an hour, in US dollars.
+	AnnotationCostLimit = GroupDaemok + "/cost-limit"
 	// AnnotationHours is at which times the pool has how many nodes.
 	AnnotationHours = GroupDaemok + "/hours"
 	// AnnotationHeadroom is the share of what pods request for which a CapacityBuffer keeps capacity.

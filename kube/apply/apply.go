@@ -39,6 +39,7 @@ type Applier struct {
 	Serves     translate.Generations
 	Autoscaler mark.ClusterAutoscaler // whether what users wrote for it counts
 	Pools      pools
+	Quotas     quotas // nil: there are none
 	Orders     orders // notified of claims before they are created; nil: not
 	Now        func() time.Time
 	Doubt      apiclock.Doubt           // of that time
@@ -57,6 +58,11 @@ type Applier struct {
 // pools finds a pool as it was last seen.
 type pools interface {
 	Pool(id cluster.PoolID) (translate.PoolObject, bool)
+}
+
+// quotas lists CapacityQuotas as they were last seen.
+type quotas interface {
+	Now() []cluster.Quota
 }
 
 // orders is notified of claims that are about to be created together.

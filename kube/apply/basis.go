@@ -20,6 +20,9 @@ var ErrPoolChanged = errors.New("the pool is no longer as the plan saw it")
 // What the pool owns is not added up again: the ledger has every launch, and no other controller
 // launches.
 func (a *Applier) asPlanned(s *cluster.Snapshot, id cluster.PoolID) (translate.PoolObject, error) {
+	if q := a.changedQuota(s); q != "" {
+		return translate.PoolObject{}, fmt.Errorf("%w: CapacityQuota %s has changed", ErrPoolChanged, q)
+	}
 	object, known := a.Pools.Pool(id)
 	if !known {
 		return object, fmt.Errorf("%w: %s is gone", ErrPoolChanged, id)
@@ -39,6 +42,28 @@ func (a *Applier) asPlanned(s *cluster.Snapshot, id cluster.PoolID) (translate.P
 		return object, fmt.Errorf("%w: %s has other %s", ErrPoolChanged, id, what)
 	}
 	return object, nil
+}
+
+// changedQuota names a CapacityQuota that is not as the snapshot has it; it is empty where all are. What counts against
+// quotas is not added up again, as with pools.
+func (a *Applier) changedQuota(s *cluster.Snapshot) string {
+	if a.Quotas == nil {
+		return ""
+	}
+	now := a.Quotas.Now()
+	for i := range max(len(now), len(s.Quotas)) {
+		switch {
+		case i >= len(now):
+			return s.Quotas[i].Name
+		case i >= len(s.Quotas):
+			return now[i].Name
+		}
+		then := s.Quotas[i]
+		if then.Used = (cluster.Used{}); !reflect.DeepEqual(then, now[i]) {
+			return then.Name
+		}
+	}
+	return ""
 }
 
 // changed names something that decides which instances a pool launches, and that is not the same;

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
@@ -140,6 +141,8 @@ func (a *applier) rule(o Object) error {
 			return nil
 		}
 		a.Seen(x)
+	case *v1beta1.CapacityQuota:
+		return a.quota(o, x)
 	case *policyv1.PodDisruptionBudget:
 		a.budgets = append(a.budgets, budget{x, o})
 		return checkPDB(x)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	requestv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
@@ -68,7 +69,7 @@ func cloned(s *cluster.Snapshot) *cluster.Snapshot {
 	out.Waiting, out.Expected, out.PDBs = slices.Clone(s.Waiting), slices.Clone(s.Expected), slices.Clone(s.PDBs)
 	out.Pools, out.Daemons, out.Buffers = slices.Clone(s.Pools), slices.Clone(s.Daemons), slices.Clone(s.Buffers)
 	out.Requested = slices.Clone(s.Requested)
-	out.Nodes, out.Instances = slices.Clone(s.Nodes), slices.Clone(s.Instances)
+	out.Nodes, out.Instances, out.Quotas = slices.Clone(s.Nodes), slices.Clone(s.Instances), slices.Clone(s.Quotas)
 	for i := range out.Nodes {
 		n := &out.Nodes[i]
 		n.Pods, n.LaunchedFor = slices.Clone(n.Pods), slices.Clone(n.LaunchedFor)
@@ -119,6 +120,8 @@ func (d *deletion) object(o Object) error {
 		return nil
 	case *overlays.NodeOverlay:
 		return d.overlay(o)
+	case *v1beta1.CapacityQuota:
+		return d.quota(o)
 	case *v1alpha1.DisruptionPolicy:
 		if d.unknown[x.Name] {
 			return errors.New("there is no such DisruptionPolicy to delete")

@@ -42,8 +42,8 @@ func understood() string {
 	return "a plan depends on Pod, Deployment, ReplicaSet, StatefulSet, Job, DaemonSet, NodePool, NodeOverlay, " +
 		"EC2NodeClass, Provisioner, AWSNodeTemplate, Namespace, Service, PersistentVolumeClaim, PersistentVolume, " +
 		"StorageClass, PriorityClass, LimitRange, RuntimeClass, PodDisruptionBudget, DisruptionPolicy, " +
-		"CapacityBuffer, ProvisioningRequest, PodTemplate, DeviceClass, ResourceClaimTemplate, ResourceClaim and " +
-		"ConfigMap " + api.ConfigMapFreeze
+		"CapacityBuffer, CapacityQuota, ProvisioningRequest, PodTemplate, DeviceClass, ResourceClaimTemplate, " +
+		"ResourceClaim and ConfigMap " + api.ConfigMapFreeze
 }
 
 // scopeOf is where objects of a kind live. A kind that nothing here reads is an
@@ -58,7 +58,7 @@ func scopeOf(o client.Object) (scope, error) {
 		return namespaced, nil
 	case *karpv1.NodePool, *awsv1.EC2NodeClass, *v1alpha5.Provisioner, *awsv1alpha1.AWSNodeTemplate, *corev1.Namespace, *corev1.PersistentVolume, *storagev1.StorageClass,
 		*schedulingv1.PriorityClass, *nodev1.RuntimeClass, *v1alpha1.DisruptionPolicy, *overlays.NodeOverlay,
-		*resourcev1.DeviceClass:
+		*resourcev1.DeviceClass, *v1beta1.CapacityQuota:
 		return wide, nil
 	}
 	if scope, aside := aside(o); aside {

@@ -68,6 +68,8 @@ func (k *ClusterState) build(byClass map[karpv1.NodeClassReference]pools.Offered
 	b.out.Daemons = t.daemons.List()
 	t.buffers.Show(b.out)
 	t.requests.Show(b.out)
+	t.quotas.Show(b.out)
+	t.pools.CountCosts(b.out)
 	b.out.PDBs = t.pdbs.List()
 	t.freeze.Show(b.out)
 	b.out.SortLists()

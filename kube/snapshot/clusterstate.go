@@ -41,6 +41,7 @@ type ClusterState struct {
 	Requests Requests // what it knows of ProvisioningRequests
 	Overlays Overlays // what it knows of NodeOverlays
 	Devices  Devices  // what it knows of devices of dynamic resource allocation
+	Quotas   Quotas   // what it knows of CapacityQuotas
 
 	kinds    Kinds
 	now      func() time.Time
@@ -69,6 +70,7 @@ type Settings struct {
 	PlanDevices   bool                              // pods with ResourceClaims are planned for
 	AwaitDevices  bool                              // devices are going to be followed: until then none are
 	NoRequests    bool                              // ProvisioningRequests have no effect
+	NoQuotas      bool                              // CapacityQuotas have no effect
 	AwaitBuffers  bool                              // CapacityBuffers are going to be read: until then no node goes
 	HoldDrains    func() bool                       // says whether drains of nodes whose claims were lost are held; nil: they are not
 }
@@ -77,6 +79,7 @@ type Settings struct {
 func New(kinds Kinds, now func() time.Time) *ClusterState {
 	k := &ClusterState{kinds: kinds, now: now, changed: make(chan struct{}, 1), tables: newTables(), rows: map[reflect.Type]row{}}
 	k.Buffers, k.Requests, k.Overlays.of, k.Devices.of = Buffers{k}, Requests{k}, k, k
+	k.Quotas.of = k
 	for _, r := range k.objects() {
 		k.rows[reflect.TypeOf(r.object)] = r
 	}

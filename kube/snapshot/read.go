@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/buffer"
@@ -35,7 +36,8 @@ func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.
 // from what claims say of it.
 func (k *ClusterState) Read(ctx context.Context, from client.Reader) (*cluster.Snapshot, error) {
 	for _, r := range k.objects() {
-		if r.isOf(&corev1.ConfigMap{}) || r.isOf(&v1alpha1.NodeOverlay{}) && k.settings.NoOverlays {
+		if r.isOf(&corev1.ConfigMap{}) || r.isOf(&v1alpha1.NodeOverlay{}) && k.settings.NoOverlays ||
+			r.isOf(&v1beta1.CapacityQuota{}) && k.settings.NoQuotas {
 			continue // one ConfigMap is read below
 		}
 		if !k.settings.PlanDevices && slices.ContainsFunc(KindsOfDevices(), r.isOf) {

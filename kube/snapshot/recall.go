@@ -82,6 +82,7 @@ func Recall(s *cluster.Snapshot) *ClusterState {
 	t.daemons.Recall(s.Daemons)
 	t.buffers.Recall(s.Buffers)
 	t.requests.Recall(s.Requested)
+	t.quotas.Recall(s.Quotas)
 	t.claims.Recall(s.Nodes)
 	t.pdbs.Recall(s.PDBs)
 	k.recalled.rest = *s
@@ -94,6 +95,7 @@ func (r *recalled) start() *cluster.Snapshot {
 	out := r.rest
 	out.Waiting, out.Expected, out.Nodes, out.Instances, out.Pools, out.Daemons = nil, nil, nil, nil, nil, nil
 	out.Buffers, out.Requested, out.PDBs, out.Breakers = nil, nil, nil, slices.Clone(out.Breakers)
+	out.Quotas = nil
 	return &out
 }
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
@@ -31,6 +32,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/pods"
 	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/kube/snapshot/pools"
+	"github.com/daemok/daemok/kube/snapshot/quotas"
 	"github.com/daemok/daemok/kube/snapshot/requests"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
 	"github.com/daemok/daemok/kube/snapshot/storage"
@@ -50,6 +52,7 @@ type tables struct {
 	daemons    *daemons.Table
 	buffers    *buffers.Table
 	requests   *requests.Table
+	quotas     *quotas.Table
 	pools      *pools.Table
 	nodes      *nodes.Table
 	claims     *claims.Table
@@ -62,6 +65,7 @@ func newTables() *tables {
 	t := &tables{
 		namespaces: namespaces.New(), admission: admission.New(), workloads: workloads.New(), pdbs: pdbs.New(),
 		shapes: shapes.New(), pools: pools.New(), nodes: nodes.New(),
+		quotas: quotas.New(),
 	}
 	t.claims = claims.New(t.nodes, t.pools)
 	t.policies = policies.New(t.pools, t.claims)
@@ -120,6 +124,7 @@ func (k *ClusterState) objects() []row {
 			always(t.devices.TemplateGone)).maybe(),
 		rowOf[resourcev1.ResourceClaimList](k, ifChanged(t.devices.ClaimSeen), always(t.devices.ClaimGone)).maybe(),
 		rowOf[autoscalingv1.ProvisioningRequestList](k, ifChanged(t.requests.Seen), ifChanged(t.requests.Gone)).maybe(),
+		rowOf[v1beta1.CapacityQuotaList](k, ifChanged(t.quotas.Seen), ifChanged(t.quotas.Gone)).maybe(),
 		rowOf[corev1.ConfigMapList](k, ifChanged(t.freeze.Seen), ifChanged(t.freeze.Gone)),
 	}
 }

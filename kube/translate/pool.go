@@ -147,6 +147,9 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
 	}
 	limits, replicas := limits(o.Limits), o.Replicas
+	if limits.Cost, err = mark.CostLimit(o.Annotations); err != nil {
+		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
+	}
 	switch {
 	case hours.Nodes == nil:
 	case replicas != nil:

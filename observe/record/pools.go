@@ -83,10 +83,15 @@ func andMore(n int) string {
 func limits(p *cluster.Pool) string {
 	var out []string
 	for _, l := range p.Limits.Amounts {
-		out = append(out, fmt.Sprintf("%s %s of %s", l.Name, quantity.FormatAmount(l.Name, p.Used.Capacity.Get(l.Name)), quantity.FormatAmount(l.Name, l.Amount)))
+		used := p.Used.Capacity.Get(l.Name)
+		out = append(out, fmt.Sprintf("%s %s of %s", l.Name,
+			quantity.FormatAmount(l.Name, used), quantity.FormatAmount(l.Name, l.Amount)))
 	}
 	if p.Limits.Nodes != nil {
 		out = append(out, fmt.Sprintf("nodes %d of %d", p.Used.Nodes, *p.Limits.Nodes))
+	}
+	if p.Limits.Cost != nil {
+		out = append(out, fmt.Sprintf("cost %s of %s", p.Used.Cost, *p.Limits.Cost))
 	}
 	if len(out) == 0 {
 		return ""

@@ -18,7 +18,8 @@ func limitsOf(pools []cluster.Pool) map[cluster.PoolID]*limits {
 	for i := range pools {
 		p, l := &pools[i], &limits{}
 		for _, e := range p.Limits.Amounts {
-			l.amounts = append(l.amounts, quantity.Extended{Name: e.Name, Amount: quantity.Difference(e.Amount, p.Used.Capacity.Get(e.Name))})
+			left := quantity.Difference(e.Amount, p.Used.Capacity.Get(e.Name))
+			l.amounts = append(l.amounts, quantity.Extended{Name: e.Name, Amount: left})
 		}
 		if p.Limits.Nodes != nil {
 			n := *p.Limits.Nodes - p.Used.Nodes

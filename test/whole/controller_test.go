@@ -73,6 +73,7 @@ type setup struct {
 	others     mark.ClusterAutoscaler            // whether what was written for Cluster Autoscaler counts
 	noOverlays bool                              // NodeOverlays have no effect
 	devices    bool                              // pods with ResourceClaims are planned for
+	noQuotas   bool                              // CapacityQuotas have no effect
 	thinks     bool                              // plans take their time, and are of few pods each
 	traces     *trace.Tracer                     // nil: none wants traces
 }
@@ -149,7 +150,7 @@ func (w *world) start(s setup) *controller {
 		Metrics: metrics, Events: events, Log: w.log, Now: now, Clock: clock,
 		Planning: product.Planning{
 			Policy: s.policy, Effort: effort, Window: planner.Window{Idle: time.Second, Max: 10 * time.Second}, Spreads: s.spreads, NewID: w.newID,
-			Filled: s.begins, Began: func() {}, NoOverlays: s.noOverlays, Devices: s.devices,
+			Filled: s.begins, Began: func() {}, NoOverlays: s.noOverlays, NoQuotas: s.noQuotas, Devices: s.devices,
 		},
 		Self: product.Self{Cluster: "test", Namespace: "kube-system", Pod: s.pod}, Steering: true, Record: &record.Record{}, Traces: s.traces,
 		PoolDefaults: translate.PoolDefaults{ClusterAutoscaler: s.others},

@@ -130,6 +130,28 @@ func (p *promises) limits(of *karpv1.NodeClaim) {
 	}
 }
 
+// quotasHold asks whether quotas of all nodes are exceeded, those left out whose instances have begun to end.
+func (p *promises) quotasHold(of *karpv1.NodeClaim) {
+	for _, q := range p.quotas {
+		if q.Spec.Selector != nil {
+			continue
+		}
+		cpu, nodes := 0, 0
+		for _, c := range p.claims {
+			if m, launched := p.instanceOf(c); c.Name != of.Name && (!launched || isThere(&m)) {
+				cpu, nodes = cpu+p.leastOf(c, vcpus), nodes+1
+			}
+		}
+		cpu, nodes = cpu+p.leastOf(of, vcpus), nodes+1
+		for name, has := range map[corev1.ResourceName]int{"nodes": nodes, corev1.ResourceCPU: cpu} {
+			if most, limited := q.Spec.Limits.Resources[name]; limited && int64(has) > most.Value() {
+				p.breaks("quotas hold", "CapacityQuota "+q.Name,
+					"%d %s with NodeClaim %s, and %s are allowed", has, name, of.Name, &most)
+			}
+		}
+	}
+}
+
 // joinsWithin is how long an instance is waited for; one that takes longer may never join.
 const joinsWithin = 2 * time.Minute
 

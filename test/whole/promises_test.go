@@ -29,7 +29,7 @@ const (
 // what the product promises and did not keep: after each write, in the moment of it, and
 // after each look round of the cluster's people, for instances.
 //
-//   - launching: limits hold, no NodeClaim is created or withdrawn without a need, no
+//   - launching: limits and quotas hold, no NodeClaim is created or withdrawn without a need, no
 //     instance is launched without a NodeClaim that waits for it, and NodeClaim, node and
 //     instance agree;
 //   - ending: no pod ends with its node unless it was evicted, budgets hold, and NodeClaims say
@@ -47,6 +47,7 @@ type promises struct {
 	nodes  map[string]*corev1.Node
 	pods   map[types.UID]*podLife
 	spares map[string]*v1beta1.CapacityBuffer
+	quotas map[string]*v1beta1.CapacityQuota
 	wanted demand
 
 	requests map[string]*autoscalingv1.ProvisioningRequest
@@ -70,7 +71,9 @@ func keepPromises(w *world) *promises {
 		t: w.t, story: w.story, instance: w.cloud.Market().Machine,
 		pools: map[string]*karpv1.NodePool{}, claims: map[string]*karpv1.NodeClaim{}, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*podLife{}, spares: map[string]*v1beta1.CapacityBuffer{},
 		requests: map[string]*autoscalingv1.ProvisioningRequest{},
-		ended:    map[string]bool{}, taken: map[string]string{}, voluntary: map[types.UID]bool{}, broken: map[string]map[string]bool{},
+		quotas:   map[string]*v1beta1.CapacityQuota{},
+		ended:    map[string]bool{}, taken: map[string]string{}, voluntary: map[types.UID]bool{},
+		broken: map[string]map[string]bool{},
 	}
 	w.server.AuditTo(p.audit)
 	return p
@@ -109,6 +112,8 @@ func (p *promises) audit(a store.Audit) {
 	switch is.(type) {
 	case *karpv1.NodePool:
 		follow(p.pools, name, a)
+	case *v1beta1.CapacityQuota:
+		follow(p.quotas, name, a)
 	case *v1beta1.CapacityBuffer:
 		follow(p.spares, name, a)
 		p.counts()
@@ -211,6 +216,7 @@ func (p *promises) claimWritten(verb store.Verb, was, now *karpv1.NodeClaim) {
 	}
 	if now != nil {
 		p.limits(now)
+		p.quotasHold(now)
 	}
 }
 

@@ -35,6 +35,7 @@ var resources = map[string]string{
 	"NodeOverlay":           "karpenter.sh/nodeoverlays",
 	"VerticalPodAutoscaler": "autoscaling.k8s.io/verticalpodautoscalers",
 	"ProvisioningRequest":   "autoscaling.x-k8s.io/provisioningrequests",
+	"CapacityQuota":         "autoscaling.x-k8s.io/capacityquotas",
 	"CapacityBuffer":        "autoscaling.x-k8s.io/capacitybuffers", "PodTemplate": "podtemplates", "PriorityClass": "scheduling.k8s.io/priorityclasses",
 	"DisruptionPolicy": "daemok.sh/disruptionpolicies", "EC2NodeClass": "karpenter.k8s.aws/ec2nodeclasses",
 	"DeviceClass": "resource.k8s.io/deviceclasses", "ResourceSlice": "resource.k8s.io/resourceslices",
@@ -129,6 +130,7 @@ func TestTheRightsAreThoseTheLoopsUse(t *testing.T) {
 	reportAWS(t, 31, func(t *testing.T, w *world) {
 		w.create(disruptionPolicy(v1alpha1.DisruptionPolicySpec{}))
 		w.overlay("paid", "m5.large", price("0.01"))
+		w.quota("all", "", amounts("nodes", "20"))
 		w.podTemplate("web")
 		w.buffer("spare", 0, nil)
 		w.request("train", checks, 1, nil)

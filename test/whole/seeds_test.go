@@ -105,6 +105,9 @@ func (w *world) tempest(seed uint64) {
 			hours(shifts)(p)
 		})
 	}
+	if hasQuota(u) {
+		w.quota("all", "", amounts("nodes", fmt.Sprint(2+int(6*u("quota"))), "cpu", "24"))
+	}
 	if hasBuffer(u) {
 		w.podTemplate("web")
 		w.buffer("spare", int32(3*u("spare")), nil)
@@ -140,6 +143,9 @@ func (w *world) tempest(seed uint64) {
 	w.cloud.Market().SetNeverJoin(0)
 	w.start(setup{})
 	w.scale("web", 5)
+	if hasQuota(u) {
+		w.raise("all", amounts("nodes", "20", "cpu", "80"))
+	}
 	if hasStatic(u) {
 		w.scaleNodes("kept", 0)
 	}
@@ -185,6 +191,9 @@ func hasHours(u draws) bool { return u("hours") < 0.3 }
 
 // shifts are hours that change twice in ten minutes.
 const shifts = `changes: [{at: "*/10 * * * *", nodes: 3}, {at: "5-59/10 * * * *", nodes: 0}]`
+
+// hasQuota reports whether a quota limits all nodes together.
+func hasQuota(u draws) bool { return u("quotas") < 0.3 }
 
 // hasOverlays reports whether NodeOverlays come, change and go in the trouble.
 func hasOverlays(u draws) bool { return u("overlays") < 0.3 }

@@ -68,7 +68,10 @@ func (k *known) pool(p *cluster.Pool, nodes []Node) Pool {
 		out.Limits = append(out.Limits, Limit{l.Name, p.Used.Capacity.Get(l.Name), l.Amount})
 	}
 	if n := p.Limits.Nodes; n != nil {
-		out.Limits = append(out.Limits, Limit{"nodes", p.Used.Nodes, *n})
+		out.Limits = append(out.Limits, Limit{cluster.LimitNodes, p.Used.Nodes, *n})
+	}
+	if most := p.Limits.Cost; most != nil {
+		out.Limits = append(out.Limits, Limit{cluster.LimitCost, int64(p.Used.Cost), int64(*most)})
 	}
 	out.Allowed, out.Because = disruption.Allowed(k.Snapshot, p.ID, plan.Empty, plan.Drifted, plan.Underutilized)
 	return out

@@ -59,6 +59,18 @@ func (k *known) problems(c *Cluster) []Problem {
 			}
 		}
 	}
+	for i := range k.Snapshot.Quotas {
+		q := &k.Snapshot.Quotas[i]
+		if q.Unreadable != "" {
+			add(Failure, q.String(), "no node is launched that it selects: %s", q.Unreadable)
+		}
+		for _, l := range q.Limits.List() {
+			if used := q.Used.Of(l.Name); used >= l.Amount {
+				add(Warning, q.String(), "limit %s is reached: %s of %s", l.Name, Amount(l.Name, used),
+					Amount(l.Name, l.Amount))
+			}
+		}
+	}
 	for i := range k.Snapshot.Buffers {
 		b := &k.Snapshot.Buffers[i]
 		if lacks := k.says(record.Buffer, b.Namespace+"/"+b.Name, record.TopicBuffer); lacks != nil {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -89,6 +90,8 @@ func Amount(resource string, amount int64) string {
 	switch {
 	case resource == quantity.NameCPU:
 		return digits(float64(amount) / 1000)
+	case resource == cluster.LimitCost:
+		return quantity.MicroUSDPerHour(amount).String()
 	case quantity.IsBytes(resource):
 		value, unit := float64(amount), ""
 		for _, larger := range []string{"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"} {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	vpav1 "github.com/daemok/daemok/kube/api/verticalpodautoscaler/v1"
@@ -94,7 +95,7 @@ func (f forgiving) List(ctx context.Context, list client.ObjectList, options ...
 // Karpenter did before it had the kind.
 func isOptional(list client.ObjectList) bool {
 	switch list.(type) {
-	case *vpav1.VerticalPodAutoscalerList, *v1alpha1.NodeOverlayList:
+	case *vpav1.VerticalPodAutoscalerList, *v1alpha1.NodeOverlayList, *v1beta1.CapacityQuotaList:
 		return true
 	}
 	return false

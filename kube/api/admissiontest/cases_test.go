@@ -80,7 +80,7 @@ func TestEveryKindHasBothSides(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"NodePool", "NodeClaim", "NodeOverlay", "EC2NodeClass", "CapacityBuffer",
-		"ProvisioningRequest", "DisruptionPolicy", "Provisioner", "AWSNodeTemplate"} {
+		"CapacityQuota", "ProvisioningRequest", "DisruptionPolicy", "Provisioner", "AWSNodeTemplate"} {
 		if accepted[kind] == 0 || refused[kind] == 0 {
 			t.Errorf("%s: %d accepted and %d refused cases, want both", kind, accepted[kind], refused[kind])
 		}

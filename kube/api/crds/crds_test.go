@@ -30,6 +30,8 @@ func TestHowDefinitionsAreServed(t *testing.T) {
 			" columns=Age,Ready*,Family*",
 		"disruptionpolicies.daemok.sh": "Cluster v1alpha1 names= categories=daemok status=true scale=" +
 			" columns=Ready,Allowed,Opens,Tripped,Age",
+		"capacityquotas.autoscaling.x-k8s.io": "Cluster v1beta1 names=cq categories=autoscaling status=true scale=" +
+			" columns=Limits,Used,Age",
 		"capacitybuffers.autoscaling.x-k8s.io": "Namespaced v1beta1 names=cb categories=autoscaling status=true scale=" +
 			" columns=Strategy,PodTemplate,Replicas,ConditionsType,ConditionsStatus,ConditionsReason,Age",
 		"provisioningrequests.autoscaling.x-k8s.io": "Namespaced v1 names=provreq,provreqs categories=autoscaling" +

@@ -27,6 +27,9 @@ import (
 // other money, or for another length of time.
 const mostExpensive = 10_000
 
+// mostTogether is more dollars an hour than the nodes of any cluster cost together.
+const mostTogether = 100_000_000
+
 // Cost reads dollars an hour, such as "0.01".
 func Cost(text string) (quantity.MicroUSDPerHour, error) {
 	dollars, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -34,6 +37,21 @@ func Cost(text string) (quantity.MicroUSDPerHour, error) {
 		return 0, fmt.Errorf("%q is no cost: want US dollars an hour, 0 or more, such as \"0.01\"", text)
 	}
 	return quantity.USDPerHour(dollars), nil
+}
+
+// CostLimit is what nodes may cost an hour together; nil where the annotations do not say.
+func CostLimit(annotations map[string]string) (*quantity.MicroUSDPerHour, error) {
+	text, said := annotations[api.AnnotationCostLimit]
+	if !said {
+		return nil, nil
+	}
+	dollars, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || math.IsNaN(dollars) || dollars < 0 || dollars > mostTogether {
+		err := fmt.Errorf("%q is no cost: want US dollars an hour, 0 or more, such as \"12.50\"", text)
+		return nil, &Error{api.AnnotationCostLimit, err}
+	}
+	most := quantity.USDPerHour(dollars)
+	return &most, nil
 }
 
 // InstanceCost is what each instance of the pool costs an hour beside its type and its volumes;

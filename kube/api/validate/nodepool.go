@@ -65,7 +65,8 @@ func (f *findings) marks(annotations map[string]string) {
 	_, rebalance := mark.Rebalance(annotations)
 	_, repair := mark.Repair(annotations, mark.UsualRepair())
 	_, hours := mark.Hours(annotations, time.Unix(0, 0))
-	for _, err := range append(mark.Misread(annotations), cost, floor, first, fast, rebalance, repair, hours) {
+	_, most := mark.CostLimit(annotations)
+	for _, err := range append(mark.Misread(annotations), cost, most, floor, first, fast, rebalance, repair, hours) {
 		if wrong, ok := errors.AsType[*mark.Error](err); ok {
 			f.refuse(wrong.Field(), "%s", wrong.Err)
 		}

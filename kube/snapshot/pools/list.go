@@ -43,6 +43,15 @@ func (t *Table) List(s *cluster.Snapshot, byClass map[karpv1.NodeClassReference]
 	return out
 }
 
+// CountCosts counts what the nodes of pools cost that limit it. Those of a saved snapshot have that.
+func (t *Table) CountCosts(s *cluster.Snapshot) {
+	for i := range s.Pools {
+		if p := &s.Pools[i]; t.isSeen(p.ID) {
+			s.CountCost(p)
+		}
+	}
+}
+
 // owned are nodes of one pool, and instances being launched.
 type owned struct {
 	amounts quantity.Resources

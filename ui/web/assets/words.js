@@ -36,6 +36,7 @@ function bytes(n) {
 export function amount(resource, n) {
   if (resource === "cpu") return String(Math.round(n / 10) / 100);
   if (resource === "memory" || resource === "ephemeral-storage" || resource.startsWith("hugepages-")) return bytes(n);
+  if (resource === "cost") return "$" + (n / 1e6).toFixed(3) + "/h";
   return n.toLocaleString("en-US");
 }
 

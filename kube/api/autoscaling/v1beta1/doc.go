@@ -1,8 +1,8 @@
-// Package v1beta1 holds the resource CapacityBuffer of the group autoscaling.x-k8s.io: capacity kept
-// free for pods that may come.
+// Package v1beta1 holds the resources CapacityBuffer and CapacityQuota of the group autoscaling.x-k8s.io:
+// capacity kept free for pods that may come, and limits of what nodes may come to together.
 //
 // The rules are written as markers beside the fields and become the CRD in kube/api/crds. The package
-// does not compute the size of a buffer.
+// neither computes the size of a buffer nor adds up what nodes have.
 //
 // +kubebuilder:object:generate=true
 // +groupName=autoscaling.x-k8s.io
@@ -16,12 +16,12 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// GroupVersion is the group and version of the kind in this package.
+// GroupVersion is the group and version of the kinds in this package.
 var GroupVersion = schema.GroupVersion{Group: api.GroupAutoscaling, Version: "v1beta1"}
 
-// AddToScheme makes the kind of this package known to a scheme.
+// AddToScheme makes the kinds of this package known to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &CapacityBuffer{}, &CapacityBufferList{})
+	s.AddKnownTypes(GroupVersion, &CapacityBuffer{}, &CapacityBufferList{}, &CapacityQuota{}, &CapacityQuotaList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

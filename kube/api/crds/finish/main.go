@@ -20,6 +20,7 @@ import (
 const (
 	qualifiedName = `^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`
 	labelValue    = `^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
+	wholeAmount   = `^[0-9]+([kMGTPE]|[KMGTPE]i)?$`
 	anyReason     = `^([A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?)?$`
 )
 
@@ -41,6 +42,8 @@ func edits() []edit {
 	return append(all,
 		edit{"karpenter.sh_nodepools.yaml", "spec.template.metadata.labels.*",
 			map[string]any{"maxLength": 63, "pattern": labelValue}},
+		edit{"autoscaling.x-k8s.io_capacityquotas.yaml", "spec.limits.resources.*",
+			map[string]any{"minimum": 0, "pattern": wholeAmount}},
 		edit{"karpenter.sh_nodeclaims.yaml", "status.conditions.[]",
 			map[string]any{"required": []string{"lastTransitionTime", "status", "type"}}},
 		edit{"karpenter.sh_nodeclaims.yaml", "status.conditions.[].reason",
