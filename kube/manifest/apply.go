@@ -142,7 +142,7 @@ func (a *applier) rule(o Object) error {
 		}
 		a.Seen(x)
 	case *v1beta1.CapacityQuota:
-		return a.quota(o, x)
+		return addQuota(a, o, x)
 	case *policyv1.PodDisruptionBudget:
 		a.budgets = append(a.budgets, budget{x, o})
 		return checkPDB(x)

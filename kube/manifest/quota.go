@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/kube/api/validate"
 )
 
-// quota adds a CapacityQuota to those of the cluster, or puts it in the place of one.
-func (a *applier) quota(o Object, q *v1beta1.CapacityQuota) error {
+// addQuota adds a CapacityQuota to those of the cluster, or puts it in the place of one.
+func addQuota(a *applier, o Object, q *v1beta1.CapacityQuota) error {
 	if err := a.judge(o, validate.CapacityQuota(q)); err != nil {
 		return err
 	}

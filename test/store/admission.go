@@ -51,7 +51,7 @@ func (s *Server) admitCreated(kind schema.GroupVersionKind, o client.Object) (cl
 	if s.saysNothing(kind, asked["status"]) {
 		delete(asked, "status") // as users write it; Go has a zero for every field
 	}
-	namespaced := kind.Group == api.GroupAutoscaling && kind.Kind == "CapacityBuffer" // of Daemok's kinds these alone
+	namespaced := kind.Group == api.GroupAutoscaling && kind.Kind != "CapacityQuota"
 	errs := validation.ValidateObjectMetaAccessor(o, namespaced, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	return s.admitted(kind, o, errs, func() (fields, error) { return g.Create(typed(kind, asked)) })
 }

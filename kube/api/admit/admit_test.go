@@ -18,8 +18,8 @@ func TestDefinitionsAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 9 {
-		t.Errorf("got %d definitions, want 9", len(all))
+	if len(all) != 10 {
+		t.Errorf("got %d definitions, want 10", len(all))
 	}
 	if _, err := admit.New(all); err != nil {
 		t.Error(err)
