@@ -45,11 +45,15 @@ func (e *Entry) Requests() quantity.Resources { return e.rules.shape.Requests }
 // Holds is what the pod itself asks for where that is not what its shape says; otherwise nil. Of devices it has what
 // its shape says.
 func (e *Entry) Holds() *quantity.Resources {
-	now := device.With(e.rules.shape.Requests, device.Only(e.shape.Requests))
-	if now.Equal(e.shape.Requests) {
+	own, devices := &e.rules.shape.Requests, device.Only(e.shape.Requests)
+	if len(devices) > 0 {
+		with := device.With(*own, devices)
+		own = &with
+	}
+	if own.Equal(e.shape.Requests) {
 		return nil
 	}
-	return &now
+	return own
 }
 
 // entries are all that have a shape, and which of them must be looked at

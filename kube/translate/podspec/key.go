@@ -34,8 +34,10 @@ func ShapeKey(s *cluster.Shape) string {
 		k.text(p.Protocol, p.Address)
 		k.number(int64(p.Number))
 	}
-	k.mark("drivers", len(s.Drivers))
-	k.text(s.Drivers...)
+	if len(s.Drivers) > 0 {
+		k.mark("drivers", len(s.Drivers))
+		k.text(s.Drivers...)
+	}
 	k.mark("attach", len(s.Volumes))
 	for _, v := range s.Volumes {
 		k.text(v.Driver, v.Claim)
