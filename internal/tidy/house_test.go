@@ -105,7 +105,6 @@ var arrowsThatRunBack = Ratchet{
 		"kube/manifest/terraform": 40,
 		"observe":                 30,
 		"observe/state":           45,
-		"test/sim":                27,
 	},
 }
 
