@@ -204,5 +204,5 @@ func (l *Launch) PartVirtual() {
 	l.Reason = WaitText(len(l.Pods)) + ", and capacity is kept for " + VirtualText(l.Virtual)
 }
 
-// ForBuffers reports whether the launch is for virtual pods alone.
+// ForVirtual reports whether the launch is for virtual pods alone.
 func (l *Launch) ForVirtual() bool { return len(l.Virtual) > 0 && len(l.Pods) == 0 }

@@ -121,7 +121,7 @@ func (st *stage) excuse(pod *corev1.Pod, where string) {
 
 // withinLimits counts what each launch may at most turn out to be.
 func (st *stage) withinLimits(p *cluster.Pool, instanceType *cluster.InstanceType) bool {
-	usage, nodes := p.Usage.Add(instanceType.Capacity), p.Nodes+1
+	usage, nodes := p.Used.Capacity.Add(instanceType.Capacity), p.Used.Nodes+1
 	for i := range st.plan.Launches {
 		l := &st.plan.Launches[i]
 		if l.Pool != p.ID {

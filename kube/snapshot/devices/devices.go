@@ -189,13 +189,14 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 		if spec == nil {
 			continue
 		}
-		r, known := t.read[spec]
-		if !known {
-			if r, known = readBefore[spec]; !known {
-				r = t.readClaim(spec)
-			}
-			t.read[spec] = r
+		if _, known := t.read[spec]; known {
+			continue
 		}
+		r, known := readBefore[spec]
+		if !known {
+			r = t.readClaim(spec)
+		}
+		t.read[spec] = r
 	}
 	bundles := t.divide()
 	before := t.world.same
