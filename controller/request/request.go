@@ -68,6 +68,8 @@ type Server struct {
 
 // progress is what plans say of one request.
 type progress struct {
+	uid       types.UID      // of the request; empty: no round has seen it yet
+	waits     string         // why the newest plan did not seek its capacity; empty: it did
 	planned   plan.Requested // by the newest plan that sought its capacity or keeps it
 	failures  int            // plans in a row that did not find it
 	lostSince time.Time      // booked capacity is lost; zero: it is not
@@ -90,7 +92,7 @@ func (s *Server) Newest(p plan.Plan) {
 		before, known := s.about[name]
 		next := before.after(x, now)
 		s.about[name] = next
-		news = news || !known || before.planned.String() != next.planned.String()
+		news = news || !known || before.waits != next.waits || before.planned.String() != next.planned.String()
 		if x.Waits == "" && !x.Booked && x.Missing > 0 {
 			retries[name] = now.Add(next.backoff())
 		}
@@ -106,7 +108,7 @@ func (s *Server) Newest(p plan.Plan) {
 
 // after is the progress once a plan was made.
 func (p progress) after(x *plan.Requested, now time.Time) progress {
-	if x.Waits != "" {
+	if p.waits = x.Waits; x.Waits != "" {
 		return p
 	}
 	p.planned = *x
@@ -153,6 +155,7 @@ func (s *Server) Round(ctx context.Context) (time.Duration, error) {
 	is := map[types.NamespacedName]bool{}
 	for _, r := range s.Known.States() {
 		is[r.Name()] = true
+		s.isOf(r.Name(), r.Object.UID)
 		next, err := s.report(ctx, &r)
 		again = min(again, next)
 		if err != nil {
@@ -161,6 +164,18 @@ func (s *Server) Round(ctx context.Context) (time.Duration, error) {
 	}
 	s.forget(is)
 	return again, errors.Join(errs...)
+}
+
+// isOf begins anew with a request that another one of its name was before.
+func (s *Server) isOf(name types.NamespacedName, uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.about[name]
+	if p.uid != "" && p.uid != uid {
+		p = progress{}
+	}
+	p.uid = uid
+	s.about[name] = p
 }
 
 // forget drops what plans said of requests that are gone.

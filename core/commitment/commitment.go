@@ -1,5 +1,4 @@
-// Package commitment divides Reserved Instances and Savings Plans among the instances that run, by AWS's rules, and
-// says what one more instance would cost beside them.
+// Package commitment divides Reserved Instances and Savings Plans among the instances that run, by AWS's rules.
 //
 // It promises the same bill for the same instances, in whatever order they are given. What is committed is paid for in
 // any event, so that it is no part of the bill. It knows the instances that it is given, of one account and Region, and
@@ -118,12 +117,6 @@ func Divide(c Commitments, running []Usage) (out Bill) {
 	return out
 }
 
-// Marginal is what the account pays more an hour with one more instance, of what it is not committed to pay anyway: 0
-// where commitments that are unused cover it. Cost: that of two bills.
-func Marginal(c Commitments, running []Usage, next Usage) quantity.MicroUSDPerHour {
-	return Divide(c, append(slices.Clip(running), next)).Cost - Divide(c, running).Cost
-}
-
 // usage is an instance with what of it nothing covers yet.
 type usage struct {
 	Usage
@@ -163,7 +156,7 @@ const (
 
 // joins reports whether they take part in a step: zonal ones in the first alone.
 func (r *ReservedInstances) joins(step scope) bool {
-	_, normalized := Factor(sizeOf(r.InstanceType))
+	_, normalized := factor(sizeOf(r.InstanceType))
 	switch step {
 	case ofZone:
 		return r.Zone != ""
@@ -181,7 +174,7 @@ func (r *ReservedInstances) covers(u *usage, step scope) bool {
 	case ofType:
 		return r.InstanceType == u.InstanceType
 	}
-	_, normalized := Factor(sizeOf(u.InstanceType))
+	_, normalized := factor(sizeOf(u.InstanceType))
 	return normalized && familyOf(r.InstanceType) == familyOf(u.InstanceType)
 }
 
@@ -215,7 +208,7 @@ func (p *SavingsPlan) cover(all []*usage) (left quantity.MicroUSDPerHour) {
 	})
 	left = p.Commitment
 	for _, u := range covered {
-		needs := u.rate * quantity.MicroUSDPerHour(u.left) / quantity.MicroUSDPerHour(u.whole)
+		needs := u.rate * u.cost / u.OnDemand // at the plan's rate, for what is not covered yet
 		if needs <= left {
 			left, u.cost = left-needs, 0
 			continue
@@ -228,7 +221,7 @@ func (p *SavingsPlan) cover(all []*usage) (left quantity.MicroUSDPerHour) {
 
 // weight is the normalization factor of the type's size in quarters; 1 where it has none.
 func weight(instanceType string) int64 {
-	if f, ok := Factor(sizeOf(instanceType)); ok {
+	if f, ok := factor(sizeOf(instanceType)); ok {
 		return f
 	}
 	return 1
@@ -244,9 +237,9 @@ func sizeOf(instanceType string) string {
 	return size
 }
 
-// Factor is the normalization factor of a size, in quarters: 1 for nano, 16 for large, 32 for xlarge, and 32 x n for
+// factor is the normalization factor of a size, in quarters: 1 for nano, 16 for large, 32 for xlarge, and 32 x n for
 // <n>xlarge, as AWS's page on Reserved Instances lists them. ok is false for sizes that have none there, such as metal.
-func Factor(size string) (quarters int64, ok bool) {
+func factor(size string) (quarters int64, ok bool) {
 	switch size {
 	case "nano":
 		return 1, true

@@ -41,6 +41,7 @@ func TestDivide(t *testing.T) {
 	compute.Rates = rates{"m5.large": 70_000, "c5.large": 55_000, "m5.xlarge": 140_000}
 	family := plan{ID: "m5", Family: "m5", Commitment: 60_000}
 	family.Rates = rates{"m5.large": 60_000, "m5.xlarge": 120_000}
+	half := plan{ID: "half", Commitment: 35_000, Rates: rates{"m5.large": 70_000}}
 	tests := map[string]struct {
 		c       Commitments
 		running string
@@ -112,6 +113,7 @@ func TestDivide(t *testing.T) {
 			Commitments{Plans: []plan{compute, family}},
 			"m5.large c5.large", 0, []Unused{{"sp", 0, 45_000}},
 		},
+		"two plans cover a part each": {Commitments{Plans: []plan{half, half}}, "m5.large", 0, nil},
 		"plans cover what Reserved Instances leave": {
 			Commitments{[]reserved{flexible}, []plan{compute}},
 			"m5.xlarge m5.large", 0, []Unused{{"sp", 0, 30_000}},
@@ -132,30 +134,17 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// The first instance uses what is left, the next a part, and those after it cost their price.
-func TestMarginal(t *testing.T) {
-	c := Commitments{Reserved: []ReservedInstances{{"ri", "m5.large", "", 3, true}}}
-	next := running("m5.xlarge")[0]
-	var list []Usage
-	for i, want := range []quantity.MicroUSDPerHour{0, 96_000, 192_000} {
-		if got := Marginal(c, list, next); got != want {
-			t.Errorf("instance %d costs %d, want %d", i+1, got, want)
-		}
-		list = append(list, next)
-	}
-}
-
 func TestFactor(t *testing.T) {
 	want := map[string]int64{
 		"nano": 1, "micro": 2, "small": 4, "medium": 8, "large": 16, "xlarge": 32, "2xlarge": 64, "24xlarge": 768,
 	}
 	for size, quarters := range want {
-		if got, ok := Factor(size); got != quarters || !ok {
+		if got, ok := factor(size); got != quarters || !ok {
 			t.Errorf("%s has %d quarters, want %d", size, got, quarters)
 		}
 	}
 	for _, size := range []string{"metal", "", "0xlarge", "24xl", "metal-24xl"} {
-		if got, ok := Factor(size); ok {
+		if got, ok := factor(size); ok {
 			t.Errorf("%q has a factor of %d quarters, want none", size, got)
 		}
 	}

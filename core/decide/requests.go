@@ -183,6 +183,10 @@ func (b *bookings) places(
 	return found
 }
 
+// requestsAtOnce is for how many requests that have nothing yet one plan seeks places at most: each is a search of its
+// own.
+const requestsAtOnce = 50
+
 // seek finds places for requests that have nothing yet, after all pods have theirs. Requests that would make the
 // plan too large wait for the next one.
 func (b *bookings) seek(
@@ -191,12 +195,12 @@ func (b *bookings) seek(
 	if policy.IgnoreRequests {
 		return
 	}
-	left := int64(cluster.ProvisioningRequestPodsMax)
+	left, tries := int64(cluster.ProvisioningRequestPodsMax), requestsAtOnce
 	for _, r := range oldestFirst(s.Requested) {
 		if !r.Seeks(s.Now) || len(r.Claims) > 0 {
 			continue
 		}
-		if left -= r.Total(); left < 0 {
+		if left, tries = left-r.Total(), tries-1; left < 0 || tries < 0 {
 			b.requested = append(b.requested, plan.Requested{
 				Namespace: r.Namespace, Name: r.Name, Want: r.Total(),
 				Waits: "older requests come first, and the next plan seeks its capacity",
@@ -333,10 +337,13 @@ func besideConsumers(virtual, consumers []cluster.Pod) []cluster.Pod {
 }
 
 // withPromises is the snapshot where nodes and instances have the pods that they were launched
-// for, so that what is kept for requests is not sought there.
+// for, so that what is kept for requests is not sought there. Pods of booked requests get their places with these.
 func withPromises(s *cluster.Snapshot) *cluster.Snapshot {
 	consumes := map[[2]string]bool{}
 	for i := range s.Requested {
+		if !s.Requested[i].Books(s.Now) {
+			continue // its pods are placed as all others are
+		}
 		for _, name := range s.Requested[i].Consumers {
 			consumes[[2]string{s.Requested[i].Namespace, name}] = true
 		}

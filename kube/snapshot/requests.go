@@ -58,6 +58,9 @@ func (r Requests) States() []requests.State {
 // resolve reads what requests name that have been seen.
 func (r Requests) resolve(ctx context.Context, from client.Reader) error {
 	for _, s := range r.States() {
+		if provisioningrequest.Over(s.Object) != "" {
+			continue
+		}
 		x, err := provisioningrequest.Resolve(ctx, from, s.Object)
 		if err != nil {
 			return err

@@ -71,8 +71,45 @@ func TestPodsConsumeRequests(t *testing.T) {
 	if !slices.Equal(other.Consumers, []string{"lost"}) || other.NotReady == "" || other.Seeks(now) {
 		t.Errorf("a request that is not there is %+v", other)
 	}
+	theirs := &v1.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "other", UID: "o"}}
+	theirs.Spec.ProvisioningClassName = "other.example.com"
+	if k.Seen(theirs); len(k.Snapshot().Requested) != 1 {
+		t.Errorf("a pod waits for a request that another autoscaler serves: %+v", k.Snapshot().Requested)
+	}
+	k.Gone(theirs)
+	if len(k.Snapshot().Requested) != 2 {
+		t.Errorf("a request that was deleted is still served by another autoscaler")
+	}
+	pod("lost", "1", "", "", corev1.PodPending)
+	if list := k.Snapshot().Requested; len(list) != 1 {
+		t.Errorf("a pod without the annotation still waits: %+v", list)
+	}
 	k.Requests.Provisioned(types.NamespacedName{Namespace: "d", Name: "train"}, now)
-	if train = k.Snapshot().Requested[1]; !train.Books(now) || train.Books(now.Add(10*time.Minute)) {
+	if train = k.Snapshot().Requested[0]; !train.Books(now) || train.Books(now.Add(10*time.Minute)) {
 		t.Errorf("it is booked until %s, want ten minutes", train.BookedUntil)
+	}
+}
+
+// After a restart nothing is known of what a booked request keeps until its PodTemplates are read: no node goes before.
+func TestNoNodeGoesBeforeBookedRequestsAreRead(t *testing.T) {
+	kinds := func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "" }
+	now := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	k := New(kinds, func() time.Time { return now })
+	k.Requests.Serve()
+	r := &v1.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "train", UID: "r"}}
+	r.Spec.ProvisioningClassName, r.Spec.PodSets = v1.ClassBestEffortAtomic, []v1.PodSet{{Count: 1}}
+	k.Seen(r)
+	if s := k.Snapshot(); s.Unread != "" {
+		t.Errorf("a request that nothing was launched for holds plans up: %s", s.Unread)
+	}
+	k.Requests.Provisioned(types.NamespacedName{Namespace: "d", Name: "train"}, now)
+	if s := k.Snapshot(); s.Unread != "ProvisioningRequests have not been read yet" {
+		t.Errorf("what is not known yet is %q", s.Unread)
+	}
+	of := &corev1.Pod{Spec: asking("1")}
+	of.Namespace = "d"
+	k.Requests.Resolved(provisioningrequest.Resolved{Object: r, Pods: []*corev1.Pod{of}})
+	if s := k.Snapshot(); s.Unread != "" {
+		t.Errorf("what is not known yet is %q, once all is read", s.Unread)
 	}
 }

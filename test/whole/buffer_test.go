@@ -404,6 +404,11 @@ func TestABufferIsAShareOfWhatPodsRequest(t *testing.T) {
 		})
 		share("20%")
 		w.until(10*time.Minute, "a fifth of all", func() bool { return w.has(8) && w.saysOf("spare", served, fits+"2 virtual pods") })
+		w.scaleBuffer("spare", 3)
+		w.until(5*time.Minute, "three at least", func() bool {
+			return w.has(9) && w.saysOf("spare", served, fits+"3 virtual pods")
+		})
+		w.scaleBuffer("spare", 0)
 		w.scale("web", 0)
 		w.until(10*time.Minute, "no node", w.empty)
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
+	"github.com/daemok/daemok/kube/api/mark"
 	"github.com/daemok/daemok/kube/buffer"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
 )
@@ -101,10 +102,22 @@ func (t *Table) Seen(r buffer.Resolved) (changed bool) {
 		e = &entry{}
 		t.byName[r.Name()] = e
 	}
-	before := e.Headroom
+	before := e.bounds()
 	e.Resolved = r
-	other := before != r.Headroom && (before == nil || r.Headroom == nil || *before != *r.Headroom)
-	return t.describe(e) || !known || other
+	return t.describe(e) || !known || e.bounds() != before
+}
+
+// bounds is what of a buffer with a headroom decides for how many pods it is, whatever pods run.
+type bounds struct {
+	headroom    mark.Headroom
+	least, most int64
+}
+
+func (e *entry) bounds() (out bounds) {
+	if e.Headroom == nil || e.Object == nil {
+		return out
+	}
+	return bounds{*e.Headroom, e.Count(e.requests, 0), e.Count(e.requests, math.MaxInt32)}
 }
 
 // AdmissionChanged has the pods of a namespace admitted again, or all where it is empty, and reports whether plans
@@ -124,7 +137,7 @@ func (t *Table) describe(e *entry) (changed bool) {
 	pod := t.admitted(e)
 	if pod == nil {
 		t.shapes.Forget(e.shaped)
-		e.shaped, e.Pods = nil, 0
+		e.shaped, e.Pods, e.lost = nil, 0, ""
 		return before != nil || why != e.NotReady
 	}
 	e.requests = resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})

@@ -46,6 +46,7 @@ type Table struct {
 	claims     claims
 	byName     map[types.NamespacedName]*entry
 	consumers  map[types.NamespacedName]consumer // by pod
+	others     map[types.NamespacedName]bool     // requests that are not Daemok's to serve: no pod waits for them here
 	recalled   map[types.NamespacedName]recalled
 }
 
@@ -92,7 +93,7 @@ func New(all *shapes.Table, admission admission, namespaces namespaces, claims c
 	return &Table{
 		shapes: all, admission: admission, namespaces: namespaces, claims: claims,
 		byName: map[types.NamespacedName]*entry{}, consumers: map[types.NamespacedName]consumer{},
-		recalled: map[types.NamespacedName]recalled{},
+		others: map[types.NamespacedName]bool{}, recalled: map[types.NamespacedName]recalled{},
 	}
 }
 
@@ -100,8 +101,11 @@ func New(all *shapes.Table, admission admission, namespaces namespaces, claims c
 func (t *Table) Seen(r *v1.ProvisioningRequest) (changed bool) {
 	name := client.ObjectKeyFromObject(r)
 	if !provisioningrequest.Ours(r) {
-		return t.Gone(r)
+		changed = t.Gone(r)
+		t.others[name] = r.DeletionTimestamp == nil
+		return changed || t.others[name]
 	}
+	delete(t.others, name)
 	e, known := t.byName[name]
 	if known && e.Object.UID != r.UID {
 		t.forget(e)
@@ -126,8 +130,10 @@ func (t *Table) Seen(r *v1.ProvisioningRequest) (changed bool) {
 func (t *Table) Gone(r *v1.ProvisioningRequest) (changed bool) {
 	name := client.ObjectKeyFromObject(r)
 	e, known := t.byName[name]
+	other := t.others[name]
+	delete(t.others, name)
 	if !known {
-		return false
+		return other
 	}
 	t.forget(e)
 	delete(t.byName, name)
@@ -228,12 +234,12 @@ func requestsOf(pod *corev1.Pod) corev1.ResourceList {
 
 // PodSeen takes in a pod, and reports whether plans depend on what has changed of it.
 func (t *Table) PodSeen(pod *corev1.Pod) (changed bool) {
-	request := provisioningrequest.Consumed(pod)
-	if request == "" {
-		return false
-	}
-	name := client.ObjectKeyFromObject(pod)
+	request, name := provisioningrequest.Consumed(pod), client.ObjectKeyFromObject(pod)
 	was, known := t.consumers[name]
+	if request == "" {
+		delete(t.consumers, name)
+		return known
+	}
 	is := consumer{
 		request: types.NamespacedName{Namespace: pod.Namespace, Name: request},
 		failed:  pod.Status.Phase == corev1.PodFailed,
@@ -305,11 +311,17 @@ func (t *Table) Show(out *cluster.Snapshot) {
 	for name, e := range t.byName {
 		r := e.shown(out.Now)
 		r.Claims = claims[name.String()]
+		if !e.Known && (!r.BookedUntil.IsZero() || len(r.Claims) > 0) {
+			out.Unread = "ProvisioningRequests have not been read yet" // what is kept for it is not known
+		}
 		t.come(&r, e, by[name])
 		out.Requested = append(out.Requested, r)
 		delete(by, name)
 	}
 	for name, pods := range by {
+		if t.others[name] {
+			continue
+		}
 		r := cluster.ProvisioningRequest{Namespace: name.Namespace, Name: name.Name,
 			NotReady: "it is not there: create it, or correct the annotation of the pod"}
 		t.come(&r, nil, pods)
