@@ -93,6 +93,9 @@ func RulesText(s *cluster.Shape) string {
 	for _, v := range s.Volumes {
 		fmt.Fprintf(&b, "|attach %q %q %v", v.Driver, v.Claim, v.Exclusive)
 	}
+	for _, name := range s.Drivers {
+		fmt.Fprintf(&b, "|driver %q", name)
+	}
 	return b.String()
 }
 

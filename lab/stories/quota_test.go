@@ -18,11 +18,11 @@ func TestACapacityQuotaKeepsNodesFromBeingLaunched(t *testing.T) {
 		", disruption: {consolidateAfter: 10s}}")
 	s.quota(2)
 	s.workload("inflate", s.namespace, "1", 4)
-	s.await("as many pods as the quota allows nodes", "v1/Pod", running(2))
+	s.await("as many nodes as the quota allows", "v1/Node", ofPool(s.namespace, 2))
 	s.awaitEvent(eventsOfCluster, "NodePool", s.namespace, "LimitReached",
 		"CapacityQuota/"+s.namespace+": nodes limit reached")
 	s.await("the status to say what is used", quotas, s.usesNodes("2"))
-	s.await("two nodes", "v1/Node", ofPool(s.namespace, 2))
+	s.await("no more nodes than that", "v1/Node", ofPool(s.namespace, 2))
 	s.quota(4)
 	s.await("all pods to run", "v1/Pod", running(4))
 	s.await("four nodes", "v1/Node", ofPool(s.namespace, 4))
