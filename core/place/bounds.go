@@ -50,10 +50,11 @@ func (r *Run) bound(b *supply.Candidate, at int, l *supply.Limit) feasibility.Co
 			if need := b.Remaining.TakesOf(option, at).Amount; l.Name != cluster.LimitNodes {
 				of = need
 			}
-			return quantity.Difference(b.Remaining.TakesOf(option, at).Amount, left), of
+			return max(1, quantity.Difference(b.Remaining.TakesOf(option, at).Amount, left)), of
 		}}
 	for i := range b.Options {
-		if t := b.Remaining.TakesOf(i, at); !t.Counts || t.Priced && t.Amount <= left {
+		t := b.Remaining.TakesOf(i, at)
+		if !t.Counts || t.Priced && b.Remaining.Admits(supply.Take{Limit: at, Amount: t.Amount}) {
 			out.Cleared.Add(i)
 		}
 	}
@@ -74,7 +75,8 @@ func (r *Run) limitText(b *supply.Candidate, at int, l *supply.Limit, option int
 	case l.Quota != nil && l.Quota.Unreadable != "":
 		return of + l.Quota.Unreadable
 	case l.Unpriced():
-		return fmt.Sprintf("%sthe cost is limited, and the price of node %s is not known", of, l.Used.Unpriced)
+		return fmt.Sprintf("%sthe cost is limited, and the price of node or NodeClaim %s is not known", of,
+			l.Used.Unpriced)
 	case !t.Priced:
 		return fmt.Sprintf("%sthe cost is limited, and the price of %s is not known", of, instanceType)
 	case l.Name == cluster.LimitNodes && l.Quota == nil && b.Pool.HoursBind():

@@ -301,7 +301,7 @@ func (l *batch) takes(b *supply.Candidate, reserved map[string]int64) func(optio
 		var out []pack.Take
 		if b.Remaining != nil {
 			for _, t := range b.Remaining.Takes(o) {
-				at := limitAt(l, &l.limits, t.Limit, b.Remaining.Left[t.Limit])
+				at := limitAt(l, &l.limits, t.Limit, max(0, b.Remaining.Left[t.Limit]))
 				out = append(out, pack.Take{Limit: at, Amount: t.Amount})
 			}
 		}

@@ -63,15 +63,17 @@ func LimitsOf(s *cluster.Snapshot) *Limits {
 }
 
 func (v *Limits) add(l Limit) {
-	left := quantity.Difference(l.Most, l.Used.Of(l.Name))
-	if l.Unpriced() {
-		left = min(left, -1)
-	}
-	v.list, v.Left = append(v.list, l), append(v.Left, left)
+	v.list, v.Left = append(v.list, l), append(v.Left, quantity.Difference(l.Most, l.Used.Of(l.Name)))
 }
 
 // Unpriced reports whether it limits the cost of nodes of which one has no known price: then nothing may be launched.
 func (l *Limit) Unpriced() bool { return l.Name == cluster.LimitCost && l.Used.Unpriced != "" }
+
+// Admits reports whether one more instance may take that much. What takes nothing may be launched also where more is
+// used than the limit allows.
+func (v *Limits) Admits(t Take) bool {
+	return !v.list[t.Limit].Unpriced() && (t.Amount == 0 || t.Amount <= v.Left[t.Limit])
+}
 
 // Begin makes what is left now what was left at the beginning.
 func (v *Limits) Begin() {
@@ -278,7 +280,7 @@ func (l *limits) Takes(option int) []Take { return l.of(option).takes }
 
 // allows reports whether one more instance may be launched.
 func (l *limits) allows(c *charge) bool {
-	return !c.barred && !slices.ContainsFunc(c.takes, func(t Take) bool { return t.Amount > l.Left[t.Limit] })
+	return !c.barred && !slices.ContainsFunc(c.takes, func(t Take) bool { return !l.Admits(t) })
 }
 
 // keep removes the options of which limits forbid one more instance.
@@ -355,6 +357,9 @@ func (l *limits) Largest(options bitset.Set) (out []Take) {
 func (l *limits) more(option int) int64 {
 	n := int64(math.MaxInt64)
 	for _, t := range l.Takes(option) {
+		if !l.Admits(t) {
+			return 0
+		}
 		if t.Amount > 0 {
 			n = min(n, l.Left[t.Limit]/t.Amount)
 		}

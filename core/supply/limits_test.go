@@ -111,7 +111,28 @@ func TestALimitOnTheCostForbidsWhatHasNoPrice(t *testing.T) {
 		t.Errorf("within a limit on the cost are %v, want small alone", b.WithinLimits)
 	}
 	quota.Used.Unpriced = "stranger"
-	if b := candidatesOf(limited(quota))[1]; b.WithinLimits.Next(0) >= 0 {
+	b = candidatesOf(limited(quota))[1]
+	if b.WithinLimits.Next(0) >= 0 {
 		t.Error("nodes are launched beside one whose price is not known")
+	}
+	for range 2 { // nodes that are deleted first
+		b.Remaining.GiveBack(b.Remaining.Takes(small))
+	}
+	if b.Narrow(); b.WithinLimits.Next(0) >= 0 || b.More(small) > 0 {
+		t.Error("nodes are launched beside one whose price is not known, once others are gone")
+	}
+}
+
+// What takes nothing of a limit may be launched, also where more is used than it allows.
+func TestWhatIsUsedUpForbidsWhatTakesOfItAlone(t *testing.T) {
+	const gpu = "nvidia.com/gpu"
+	s := limited()
+	s.Pools[0].Limits.Amounts = []quantity.Extended{{Name: gpu, Amount: 4}}
+	s.Pools[0].Used.Capacity = quantity.Resources{}.With(gpu, 6)
+	s.Pools[0].Catalogue.InstanceTypes[0].Capacity = s.Pools[0].Catalogue.InstanceTypes[0].Capacity.With(gpu, 1)
+	a := candidatesOf(s)[0]
+	if !a.WithinLimits.Has(small) || a.WithinLimits.Has(large) || a.More(small) != 2 || a.More(large) != 0 {
+		t.Errorf("with 6 of 4 GPUs in use %v may be launched, %d small and %d large, want two small, which have none",
+			a.WithinLimits, a.More(small), a.More(large))
 	}
 }
