@@ -35,10 +35,12 @@ type devices interface {
 // publishedEvery is how often it is checked whether drivers publish the devices of a node: slices do not wake the loop.
 const publishedEvery = 5 * time.Second
 
-// awaitsDevices reports whether a claim waits for drivers to publish devices.
-func awaitsDevices(c *karpv1.NodeClaim) bool {
+// awaitsDevices reports whether a claim may wait for drivers to publish devices: those of ResourceClaims, or those that
+// serve an extended resource.
+func (i initialization) awaitsDevices(c *karpv1.NodeClaim) bool {
 	is := condition.Get(c, karpv1.ClaimInitialized)
-	return is != nil && is.Reason == karpv1.ReasonDRAPoolsNotPublished
+	return i.devices != nil && is != nil &&
+		(is.Reason == karpv1.ReasonDRAPoolsNotPublished || is.Reason == karpv1.ReasonResourceNotRegistered)
 }
 
 // initialise notes when the node is ready for what it was launched for.

@@ -121,8 +121,9 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if err != nil {
 		return 0, err
 	}
+	readiness := initialization{r.Store, r.Now, r.Autoscaler, r.Devices}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
-		if err := (initialization{r.Store, r.Now, r.Autoscaler, r.Devices}).initialise(ctx, c, node); err != nil {
+		if err := readiness.initialise(ctx, c, node); err != nil {
 			return 0, err
 		}
 	}
@@ -158,11 +159,12 @@ func (r *Reconciler) follow(ctx context.Context, c *karpv1.NodeClaim) (time.Dura
 	if held > 0 {
 		return held, nil // the node is there
 	}
-	if awaitsDevices(c) {
-		return publishedEvery, nil
-	}
 	if condition.IsTrue(c, karpv1.ClaimRegistered) {
-		return r.nominator().nominateAgain(ctx, c, node)
+		again, err := r.nominator().nominateAgain(ctx, c, node)
+		if again == 0 && readiness.awaitsDevices(c) {
+			again = publishedEvery
+		}
+		return again, err
 	}
 	return r.liveness(ctx, c)
 }

@@ -254,5 +254,12 @@ func TestANodeIsInitializedOnceDriversPublishItsDevices(t *testing.T) {
 		if reason, message := (initialization{devices: tt.published}).lacks(c, node); reason != tt.want {
 			t.Errorf("with %v published it lacks %q (%s), want %q", tt.published, reason, message, tt.want)
 		}
+		condition.SetUnknown(c, karpv1.ClaimInitialized, tt.want, "", time.Time{})
+		if polls := (initialization{devices: tt.published}).awaitsDevices(c); polls != (tt.want != "") {
+			t.Errorf("it is looked again after %q: %v", tt.want, polls)
+		}
+		if (initialization{}).awaitsDevices(c) {
+			t.Errorf("it is looked again after %q, where devices are not planned for", tt.want)
+		}
 	}
 }
