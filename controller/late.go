@@ -83,7 +83,7 @@ func (p Parts) recommendations(live client.Reader, clusterState *snapshot.Cluste
 func (p Parts) devices(live client.Reader, clusterState *snapshot.ClusterState) *late {
 	return &late{
 		Object: &resourcev1.ResourceClaim{}, Without: "pods with ResourceClaims are left alone", Vital: true,
-		State: clusterState, Log: p.Log,
+		Usual: true, State: clusterState, Log: p.Log,
 		Follow: func(ctx context.Context) error { return clusterState.Devices.Follow(ctx, live, p.Watches) },
 	}
 }

@@ -72,3 +72,22 @@ func TestATypeIsFollowedOnceItCanBe(t *testing.T) {
 		})
 	}
 }
+
+// That the API server does not serve devices is logged, since a flag asks for them. That it has no CapacityQuotas is
+// usual.
+func TestWhatTheAPIServerDoesNotServeIsLoggedWhereItWasAskedFor(t *testing.T) {
+	lines := &strings.Builder{}
+	parts := Parts{Log: slog.New(slog.NewTextHandler(lines, nil))}
+	clusterState := &snapshot.ClusterState{}
+	for l, says := range map[*late]bool{
+		parts.devices(nil, clusterState): true, parts.quotas(nil, clusterState): false,
+	} {
+		l.Follow = func(context.Context) error { return snapshot.ErrNotServed }
+		if err := l.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Contains(lines.String(), l.Without); said != says {
+			t.Errorf("%q is logged: %v, want %v", l.Without, said, says)
+		}
+	}
+}
