@@ -50,8 +50,8 @@ func (r *Quotas) update(ctx context.Context, q *v1beta1.CapacityQuota, is *clust
 	}
 	if is.Limits.Cost != nil && is.Used.Unpriced != "" {
 		r.warn(q, "CapacityQuota/"+q.Name, "PriceUnknown",
-			fmt.Sprintf("nothing is launched that counts against the limit on the cost, "+
-				"since the price of node %s is not known: have the selector leave it out", is.Used.Unpriced))
+			fmt.Sprintf("nothing is launched that counts against the limit on the cost, since the price of "+
+				"node or NodeClaim %s is not known: have the selector leave it out", is.Used.Unpriced))
 	}
 	next := q.DeepCopy()
 	next.Status.Used = &v1beta1.CapacityQuotaUsed{Resources: used(q.Spec.Limits.Resources, &is.Used)}
