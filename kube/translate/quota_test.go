@@ -35,6 +35,10 @@ func TestQuota(t *testing.T) {
 		"some nodes": {selector: selector(metav1.LabelSelectorOpNotIn, "arm64"), limits: four,
 			want: "quota q\n  selector kubernetes.io/arch NotIn arm64\n  selector team In red\n  limit cpu=4 nodes=2\n"},
 		"dollars an hour": {cost: "12.5", want: "quota q\n  limit cost=12.5\n"},
+		"a cost that is none of its resources": {
+			limits: map[corev1.ResourceName]resource.Quantity{cluster.LimitCost: resource.MustParse("5")},
+			want: `quota q unreadable="spec.limits.resources[cost]: cost is no resource, remove it: ` +
+				`the annotation daemok.sh/cost-limit limits the cost, in dollars an hour"` + "\n"},
 		"dollars that are none": {limits: four, cost: "ten",
 			want: `quota q unreadable="metadata.annotations[daemok.sh/cost-limit]: \"ten\" is no cost: ` +
 				`want US dollars an hour, 0 or more, such as \"12.50\""` + "\n"},

@@ -23,10 +23,12 @@ func CapacityQuota(q *v1beta1.CapacityQuota) []Finding {
 		f.refuse(err.Field, "%s", err.ErrorBody())
 	}
 	for _, name := range slices.Sorted(maps.Keys(q.Spec.Limits.Resources)) {
-		amount := q.Spec.Limits.Resources[name]
+		at, amount := fmt.Sprintf("spec.limits.resources[%s]", name), q.Spec.Limits.Resources[name]
+		if f.refusedLimit(at, name) {
+			continue
+		}
 		if _, whole := amount.AsInt64(); !whole || amount.Sign() < 0 {
-			f.refuse(fmt.Sprintf("spec.limits.resources[%s]", name),
-				"%s is no integer of 0 or more, write one", amount.String())
+			f.refuse(at, "%s is no integer of 0 or more, write one", amount.String())
 		}
 	}
 	_, err := mark.CostLimit(q.Annotations)

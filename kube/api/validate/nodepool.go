@@ -183,12 +183,26 @@ func (f *findings) budget(field string, b karpv1.Budget) {
 func (f *findings) limits(field string, limits corev1.ResourceList) {
 	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		if q := limits[name]; q.Sign() < 0 {
-			f.warn(field+"."+string(name), "%s is less than nothing, so the pool launches no node", q.String())
+			f.warn(field+"."+string(name), "%s is less than nothing, so the pool launches no node that has %s",
+				q.String(), name)
+		}
+		if f.refusedLimit(field+"."+string(name), name) {
+			continue
 		}
 		if text := unknownResource(string(name)); text != "" {
 			f.warn(field+"."+string(name), "%s", text)
 		}
 	}
+}
+
+// refusedLimit refuses a limit on "cost", which is no resource, but what plans call the limit on the cost.
+func (f *findings) refusedLimit(field string, name corev1.ResourceName) bool {
+	if name != cluster.LimitCost {
+		return false
+	}
+	f.refuse(field, "%s is no resource, remove it: the annotation %s limits the cost, in dollars an hour", name,
+		api.AnnotationCostLimit)
+	return true
 }
 
 // Resources that limits may name: those of Kubernetes, nodes, and those that usual

@@ -119,6 +119,8 @@ func TestNodePool(t *testing.T) {
 		"a limit of less than nothing is warned of":         {`spec: {limits: {cpu: -1}}`, `warning: spec.limits.cpu: -1 is less than nothing`},
 		"a label of the pool, below karpenter.k8s.aws":      {`spec: {template: {metadata: {labels: {sub.karpenter.k8s.aws/a: b}}}}`, `spec.template.metadata.labels[sub.karpenter.k8s.aws/a]: label sub.karpenter.k8s.aws/a is restricted`},
 		"a class of any kind is right as far as this goes":  {`spec: {template: {spec: {nodeClassRef: {kind: Other}}}}`, ``},
+		"a limit on the cost is refused": {`spec: {limits: {cost: 5}}`,
+			`spec.limits.cost: cost is no resource, remove it: the annotation daemok.sh/cost-limit limits the cost`},
 	}, validate.NodePool)
 }
 

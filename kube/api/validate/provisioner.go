@@ -172,9 +172,12 @@ func (f *findings) olderLimits(field string, l *v1alpha5.Limits) {
 			f.warn(at, "is ignored, %s.resources.%s decides: remove it", field, name)
 			continue
 		}
+		if f.refusedLimit(at, name) {
+			continue
+		}
 		f.warn(at, "is taken as %s.resources.%s, write it there", field, name)
 		if q.Sign() < 0 {
-			f.warn(at, "%s is less than nothing, so no node is launched", q.String())
+			f.warn(at, "%s is less than nothing, so no node is launched that has %s", q.String(), name)
 		}
 	}
 	for _, name := range open.NamesOf(wrong) {

@@ -60,6 +60,8 @@ func TestProvisioner(t *testing.T) {
 		"a class of the newer generation is refused":   {`spec: {providerRef: {name: default, kind: EC2NodeClass}}`, `spec.providerRef.kind: EC2NodeClass`},
 		"a template of a version that is none":         {`spec: {providerRef: {name: default, apiVersion: karpenter.sh/v1alpha5}}`, `warning: spec.providerRef.apiVersion: "karpenter.sh/v1alpha5" is ignored, an AWSNodeTemplate is of karpenter.k8s.aws/v1alpha1`},
 		"a node's time to live may be longer than all": {`spec: {ttlSecondsUntilExpired: 9223372036854775807}`, ``},
+		"a limit on the cost is refused": {`spec: {limits: {cost: 5}}`,
+			`spec.limits.cost: cost is no resource`},
 	}, validate.Provisioner)
 }
 
