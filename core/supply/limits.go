@@ -225,14 +225,28 @@ func (c *charges) put(option int, class int32) {
 
 // binding lists the limits that some options of the pool take of.
 func (v *Limits) binding(p *feasibility.Pool) (out []int) {
+	var of *cluster.Quota // of the limit before
+	selects := false
 	for i := range v.list {
 		l := &v.list[i]
-		some := func(o feasibility.Option) bool { return l.Quota.MaySelect(launched{p, o}) }
-		if l.Quota == nil && l.Pool.ID == p.ID || l.Quota != nil && slices.ContainsFunc(p.Options, some) {
+		if l.Quota != nil && l.Quota != of {
+			of, selects = l.Quota, maySelect(l.Quota, p)
+		}
+		if l.Quota == nil && l.Pool.ID == p.ID || l.Quota != nil && selects {
 			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// maySelect reports whether the quota may select a node that is launched by some option of the pool.
+func maySelect(q *cluster.Quota, p *feasibility.Pool) bool {
+	for _, r := range q.Selector { // first by labels that are the same for all options
+		if !p.Defines(r.Key) && !r.Set.Intersects(p.MayLabel(r.Key, p.Requirements)) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(p.Options, func(o feasibility.Option) bool { return q.MaySelect(launched{p, o}) })
 }
 
 func (v *Limits) chargeOf(p *feasibility.Pool, o feasibility.Option, bound []int) charge {
