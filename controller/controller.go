@@ -248,7 +248,7 @@ func (p Parts) buffers(clusterState *snapshot.ClusterState, store client.Client)
 	}
 	return buffer.New(buffer.Parts{
 		Store: store, Live: p.Live, Watches: p.Watches, Known: clusterState.Buffers, Log: p.Log, Now: p.Now,
-		Listener: p.Planning.Buffers,
+		Watched: p.Watched,
 	})
 }
 

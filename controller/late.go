@@ -31,7 +31,8 @@ type late struct {
 		WaitForFirst(ctx context.Context, only ...client.Object) bool
 		Touch()
 	}
-	Log *slog.Logger
+	Log     *slog.Logger
+	Watched func(ctx context.Context, of client.Object) error // is called once it is followed; may be nil
 
 	followed bool
 	refused  string
@@ -41,7 +42,7 @@ type late struct {
 func (p Parts) overlays(live client.Reader, clusterState *snapshot.ClusterState) *late {
 	return &late{
 		Object: &v1alpha1.NodeOverlay{}, Without: "NodeOverlays have no effect", Vital: true, Usual: true,
-		State: clusterState, Log: p.Log,
+		State: clusterState, Log: p.Log, Watched: p.Watched,
 		Follow: func(ctx context.Context) error { return clusterState.Overlays.Follow(ctx, live, p.Watches) },
 	}
 }
@@ -50,6 +51,7 @@ func (p Parts) overlays(live client.Reader, clusterState *snapshot.ClusterState)
 func (p Parts) requested(live client.Reader, clusterState *snapshot.ClusterState) *late {
 	return &late{
 		Object: &autoscalingv1.ProvisioningRequest{}, Vital: true, State: clusterState, Log: p.Log,
+		Watched: p.Watched,
 		Without: "ProvisioningRequests have no effect, and pods that consume one do not wait for it",
 		Follow: func(ctx context.Context) error {
 			return clusterState.Requests.Follow(ctx, live, p.Watches)
@@ -116,6 +118,9 @@ func (l *late) round(ctx context.Context) (time.Duration, error) {
 // try tries it, and logs why it cannot be done, each reason once.
 func (l *late) try(ctx context.Context) error {
 	err := l.Follow(ctx)
+	if err == nil && l.Watched != nil {
+		err = l.Watched(ctx, l.Object)
+	}
 	l.followed = err == nil
 	if l.followed || !l.Usual && errors.Is(err, snapshot.ErrNotServed) {
 		return err

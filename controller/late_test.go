@@ -46,6 +46,8 @@ func TestATypeIsFollowedOnceItCanBe(t *testing.T) {
 			lines, tries, s := &strings.Builder{}, 0, &state{}
 			l := &late{Vital: tt.vital, Usual: tt.usual, Without: "without them", State: s}
 			l.Log = slog.New(slog.NewTextHandler(lines, nil))
+			watched := 0
+			l.Watched = func(context.Context, client.Object) error { watched++; return nil }
 			l.Follow = func(context.Context) error {
 				if tries++; tries < 4 {
 					return tt.err
@@ -65,6 +67,9 @@ func TestATypeIsFollowedOnceItCanBe(t *testing.T) {
 				wantTries, wantTouched = 1, 0
 			}
 			got := strings.Count(lines.String(), "without them")
+			if watched != 1 {
+				t.Errorf("it is said to be watched %d times, want once", watched)
+			}
 			if got != tt.said || tries != wantTries || s.touched != wantTouched {
 				t.Errorf("said %d times in %d tries, and planned anew %d times; want %d in %d, and %d:\n%s",
 					got, tries, s.touched, tt.said, wantTries, wantTouched, lines)

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
-	"github.com/daemok/daemok/controller/buffer"
 	"github.com/daemok/daemok/controller/drift"
 	"github.com/daemok/daemok/controller/nodeclaim"
 	"github.com/daemok/daemok/controller/nodepool"
@@ -86,10 +85,12 @@ type Planning struct {
 	Began       func()                            // called right before the first plan
 	Savings     *spend.Savings                    // counts what disruption saves; nil: that is not counted
 
-	NoOverlays bool            // NodeOverlays have no effect
-	Devices    bool            // pods with ResourceClaims are planned for
-	NoQuotas   bool            // CapacityQuotas have no effect
-	Buffers    buffer.Listener // receives changes of CapacityBuffers; may be nil
+	NoOverlays bool // NodeOverlays have no effect
+	Devices    bool // pods with ResourceClaims are planned for
+	NoQuotas   bool // CapacityQuotas have no effect
+
+	// Watched is called with an object of each type that clusters may lack, once it is watched; may be nil.
+	Watched func(ctx context.Context, of client.Object) error
 
 	Made func(*cluster.Snapshot, plan.Plan) // receives each plan once it is carried out; may be nil
 }

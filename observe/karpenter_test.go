@@ -70,6 +70,7 @@ var asKarpenterHasThem = []string{
 	"operator_node_status_condition_count",
 	"operator_nodeclaim_status_condition_count",
 	"operator_nodeoverlay_status_condition_count",
+	"operator_provisioningrequest_status_condition_count",
 	"operator_nodepool_status_condition_count",
 	"operator_provisioner_status_condition_count",
 	"operator_status_condition_count",

@@ -180,6 +180,10 @@ var state = []Definition{
 		Help: "Limit of a NodePool."},
 	{Name: "karpenter_nodepools_usage", Kind: Gauge, Unit: "cores, bytes or pieces", Labels: []string{"resource_type", "nodepool"},
 		Help: "Capacity of the nodes of a NodePool."},
+	{Name: "daemok_capacityquotas_limit", Kind: Gauge, Unit: "cores, bytes, pieces or US dollars an hour", Labels: []string{"resource_type", "capacityquota"},
+		Help: "Limit of a CapacityQuota; resource_type is nodes for the number of nodes, and cost for what they may cost an hour."},
+	{Name: "daemok_capacityquotas_usage", Kind: Gauge, Unit: "cores, bytes, pieces or US dollars an hour", Labels: []string{"resource_type", "capacityquota"},
+		Help: "What counts against a limit of a CapacityQuota: nodes, also those that are draining, and instances that are being launched."},
 	{Name: "karpenter_nodepools_cost_total", Kind: Gauge, Unit: "US dollars an hour", Labels: []string{"nodepool"},
 		Help: "Current price of the instances of a pool, as NodeOverlays have it, including volumes and declared costs; " +
 			"instances whose price was never known are left out."},
@@ -283,10 +287,10 @@ var costs = []Definition{
 }
 
 // ConditionKinds are the kinds of objects whose conditions are counted, as
-// they stand in names of metrics. Nothing has conditions of capacity buffers yet.
+// they stand in names of metrics.
 func ConditionKinds() []string {
 	return []string{"nodeclaim", "nodepool", "provisioner", "node", "ec2nodeclass", "awsnodetemplate", "nodeoverlay",
-		"capacitybuffer"}
+		"capacitybuffer", "provisioningrequest"}
 }
 
 // GroupKind is the API group and kind that such a name stands for, as metrics of all
@@ -307,6 +311,8 @@ func GroupKind(name string) (group, kind string) {
 		return api.GroupKarpenter, "NodeOverlay"
 	case "capacitybuffer":
 		return api.GroupAutoscaling, "CapacityBuffer"
+	case "provisioningrequest":
+		return api.GroupAutoscaling, "ProvisioningRequest"
 	}
 	return "", "Node"
 }

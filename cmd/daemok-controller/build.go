@@ -193,7 +193,7 @@ func (p *parts) add(ctx context.Context, made *madePlans) (buffers func() []*v1b
 			Failures:    flowcontrol.NewTokenBucketRateLimiter(failuresPerSecond, failuresAtOnce),
 			Filled:      p.manager.GetCache().WaitForCacheSync, Began: p.metrics.Synced, Savings: savings,
 			NoOverlays: !p.options.overlays, NoQuotas: !p.options.quotas, Devices: !p.options.ignoreDRA,
-			Made: p.options.web.listener(made), Buffers: p.follower,
+			Made: p.options.web.listener(made), Watched: p.watched,
 		},
 		Record: p.record, Traces: p.traces,
 		Self:         controller.Self{Cluster: p.options.clusterName, Namespace: ownNamespace(), Pod: ownPod()},

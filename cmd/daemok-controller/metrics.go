@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/daemok/daemok/cloud"
@@ -34,7 +35,6 @@ func (p *parts) addMetrics(
 	ctx context.Context, scraped *alias.Gatherer, buffers func() []*v1beta1.CapacityBuffer,
 ) error {
 	p.metrics.LeadsBy(p.leads)
-	p.follower.Overlays = p.clusterState.Overlays.Followed()
 	if err := p.follower.Follow(ctx, p.manager.GetCache()); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (p *parts) addMetrics(
 		Serves: controller.Served(p.pools()), Snapshot: p.clusterState.Snapshot, Kinds: p.classes.Kinds,
 		Overlays: p.clusterState.Overlays.List, Leading: p.leadsAndKnows,
 		Objects: !p.options.disableStateMetrics, Offerings: state.Offerings(p.options.offeringMetrics), Now: time.Now,
-		Buffers: buffers,
+		Buffers: buffers, Requests: p.clusterState.Requests.States,
 	}
 	nodes := &spend.Nodes{
 		Snapshot: p.clusterState.Snapshot, Leading: p.leadsAndKnows, Objects: !p.options.disableStateMetrics,
@@ -58,6 +58,11 @@ func (p *parts) addMetrics(
 		}
 	}
 	return nil
+}
+
+// watched counts what happens to objects of a type that clusters may lack, once they are watched.
+func (p *parts) watched(ctx context.Context, of client.Object) error {
+	return p.follower.FollowLate(ctx, p.manager.GetCache(), of)
 }
 
 // leads reports whether this process holds the lease, or needs none.

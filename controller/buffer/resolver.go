@@ -59,25 +59,19 @@ type Resolver struct {
 
 // Parts is what a Resolver stands on.
 type Parts struct {
-	Store    client.Client // writes status; nil: none is written
-	Live     client.Reader
-	Watches  cache.Informers
-	Known    known // what the cluster state knows of buffers
-	Log      *slog.Logger
-	Now      func() time.Time
-	Listener Listener // nil: none
-}
-
-// Listener receives every change of a buffer. before is nil for one that is new, and after itself for one that was
-// there when the watch began.
-type Listener interface {
-	BufferSeen(before, after *v1beta1.CapacityBuffer)
-	BufferGone(last *v1beta1.CapacityBuffer)
+	Store   client.Client // writes status; nil: none is written
+	Live    client.Reader
+	Watches cache.Informers
+	Known   known // what the cluster state knows of buffers
+	Log     *slog.Logger
+	Now     func() time.Time
+	// Watched is called once CapacityBuffers are watched; may be nil.
+	Watched func(ctx context.Context, of client.Object) error
 }
 
 // New returns a Resolver that has seen nothing.
 func New(p Parts) *Resolver {
-	w := newWatches(p.Watches, p.Live, p.Listener)
+	w := newWatches(p)
 	return &Resolver{Parts: p, Wake: w.wake, watches: w, resolved: map[types.NamespacedName]buffer.Resolved{}}
 }
 

@@ -55,7 +55,7 @@ func TestNothingIsSaidBeforeAllBuffersAreKnown(t *testing.T) {
 	for _, name := range []string{"first", "second"} {
 		b := &v1beta1.CapacityBuffer{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 		b.Spec.PodTemplateRef, b.Spec.Replicas = &v1beta1.LocalObjectRef{Name: name}, new(int32(1))
-		r.watches.is(b, true)
+		r.watches.is(b)
 	}
 	for range 2 {
 		if next, err := r.Round(t.Context()); err == nil || next != retryEvery || len(known.lists) > 0 {

@@ -28,7 +28,7 @@ import (
 type watches struct {
 	informers cache.Informers
 	live      client.Reader
-	listener  Listener
+	watched   func(ctx context.Context, of client.Object) error
 	wake      chan struct{}
 	followed  map[reflect.Type]bool
 
@@ -37,9 +37,9 @@ type watches struct {
 	old  map[types.NamespacedName]bool // to be resolved again
 }
 
-func newWatches(informers cache.Informers, live client.Reader, listener Listener) *watches {
+func newWatches(p Parts) *watches {
 	return &watches{
-		informers: informers, live: live, listener: listener, wake: make(chan struct{}, 1),
+		informers: p.Watches, live: p.Live, watched: p.Watched, wake: make(chan struct{}, 1),
 		followed: map[reflect.Type]bool{},
 		list:     map[types.NamespacedName]*v1beta1.CapacityBuffer{}, old: map[types.NamespacedName]bool{},
 	}
@@ -65,13 +65,16 @@ func (w *watches) buffers(ctx context.Context) (why string, err error) {
 	case err != nil:
 		return "", fmt.Errorf("list CapacityBuffers: %w", err)
 	}
-	err = w.follow(ctx, o, toolscache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    func(o any, first bool) { w.is(o.(*v1beta1.CapacityBuffer), first) },
-		UpdateFunc: func(_, o any) { w.is(o.(*v1beta1.CapacityBuffer), false) },
+	err = w.follow(ctx, o, toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { w.is(o.(*v1beta1.CapacityBuffer)) },
+		UpdateFunc: func(_, o any) { w.is(o.(*v1beta1.CapacityBuffer)) },
 		DeleteFunc: func(o any) { w.gone(o) },
 	})
 	if pages.NotServed(err) { // a reader may hide that the cluster has no such kind: that of shadow mode does
 		return absent, nil
+	}
+	if err == nil && w.watched != nil {
+		err = w.watched(ctx, o)
 	}
 	return "", err
 }
@@ -146,7 +149,7 @@ func (w *watches) poke() {
 	}
 }
 
-func (w *watches) is(b *v1beta1.CapacityBuffer, first bool) {
+func (w *watches) is(b *v1beta1.CapacityBuffer) {
 	name := client.ObjectKeyFromObject(b)
 	w.mu.Lock()
 	before := w.list[name]
@@ -159,12 +162,6 @@ func (w *watches) is(b *v1beta1.CapacityBuffer, first bool) {
 	}
 	w.mu.Unlock()
 	w.poke() // also for a status: one that could not be written onto what was seen before can be now
-	if first {
-		before = b
-	}
-	if w.listener != nil && buffer.Ours(b) {
-		w.listener.BufferSeen(before, b)
-	}
 }
 
 func (w *watches) gone(o any) {
@@ -173,14 +170,10 @@ func (w *watches) gone(o any) {
 		return
 	}
 	w.mu.Lock()
-	last := w.list[name]
 	delete(w.list, name)
 	w.old[name] = true
 	w.mu.Unlock()
 	w.poke()
-	if w.listener != nil && last != nil {
-		w.listener.BufferGone(last)
-	}
 }
 
 // ours lists the buffers that are served, sorted by namespace and name.

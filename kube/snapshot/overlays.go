@@ -17,21 +17,14 @@ import (
 )
 
 // Overlays are the NodeOverlays of a cluster state.
-type Overlays struct {
-	of       *ClusterState
-	followed bool // of.mu protects it
-}
+type Overlays struct{ of *ClusterState }
 
 // Used reports whether NodeOverlays have an effect, by the settings.
 func (o *Overlays) Used() bool { return !o.of.settings.NoOverlays }
 
 // Follow has the cluster state take in NodeOverlays, as FollowLate does.
 func (o *Overlays) Follow(ctx context.Context, live client.Reader, informers cache.Informers) error {
-	err := FollowLate(ctx, o.of, live, informers, &v1alpha1.NodeOverlay{}, "nodeoverlays.karpenter.sh")
-	o.of.mu.Lock()
-	defer o.of.mu.Unlock()
-	o.followed = err == nil
-	return err
+	return FollowLate(ctx, o.of, live, informers, &v1alpha1.NodeOverlay{}, "nodeoverlays.karpenter.sh")
 }
 
 // FollowLate has the cluster state take in objects of a type once they can be listed: a watch of what is not
@@ -55,13 +48,6 @@ func FollowLate(ctx context.Context, k *ClusterState, live client.Reader, inform
 
 // ErrNotServed is that the API server does not know a type.
 var ErrNotServed = errors.New("not installed")
-
-// Followed reports whether NodeOverlays are watched.
-func (o *Overlays) Followed() bool {
-	o.of.mu.Lock()
-	defer o.of.mu.Unlock()
-	return o.followed
-}
 
 // arePartial reports whether some that there were when they began to be followed are yet to be taken in. The caller
 // holds the lock.

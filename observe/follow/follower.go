@@ -18,10 +18,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
+	"github.com/daemok/daemok/kube/buffer"
+	"github.com/daemok/daemok/kube/provisioningrequest"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 	"github.com/daemok/daemok/observe/trace"
@@ -30,13 +34,12 @@ import (
 // Follower counts. Metrics, Leading and Now must be set; it is safe for
 // concurrent use.
 type Follower struct {
-	Metrics  *observe.Metrics
-	Leading  func() bool           // false: another process counts
-	Serves   translate.Generations // whose pools are followed
-	Traces   *trace.Tracer         // is notified of claims; nil: there are none
-	Overlays bool                  // NodeOverlays are watched, and followed too
-	Objects  bool                  // export a series for each pod that waits, and count conditions
-	Now      func() time.Time
+	Metrics *observe.Metrics
+	Leading func() bool           // false: another process counts
+	Serves  translate.Generations // whose pools are followed
+	Traces  *trace.Tracer         // is notified of claims; nil: there are none
+	Objects bool                  // export a series for each pod that waits, and count conditions
+	Now     func() time.Time
 
 	mu     sync.Mutex
 	pods   map[types.UID]*waiting // that have not started yet
@@ -55,13 +58,10 @@ func (f *Follower) Follow(ctx context.Context, informers cache.Informers) error 
 		{&corev1.Pod{}, handler[*corev1.Pod]{f.podSeen, f.podGone}},
 		{&corev1.Node{}, handler[*corev1.Node]{f.nodeSeen, f.nodeGone}},
 		{&karpv1.NodeClaim{}, handler[*karpv1.NodeClaim]{f.claimSeen, f.claimGone}},
-		{&awsv1.EC2NodeClass{}, f.classes("ec2nodeclass")},
+		{&awsv1.EC2NodeClass{}, f.conditions("ec2nodeclass")},
 	}
 	if _, older := f.Serves.Of(translate.KindProvisioner); older {
-		watches = append(watches, watch{&awsv1alpha1.AWSNodeTemplate{}, f.classes("awsnodetemplate")})
-	}
-	if f.Overlays {
-		watches = append(watches, watch{&v1alpha1.NodeOverlay{}, f.classes("nodeoverlay")})
+		watches = append(watches, watch{&awsv1alpha1.AWSNodeTemplate{}, f.conditions("awsnodetemplate")})
 	}
 	for _, g := range f.Serves {
 		watches = append(watches, watch{g.New(), handler[translate.PoolResource]{
@@ -70,13 +70,40 @@ func (f *Follower) Follow(ctx context.Context, informers cache.Informers) error 
 		}})
 	}
 	for _, h := range watches {
-		informer, err := informers.GetInformer(ctx, h.kind)
-		if err != nil {
-			return fmt.Errorf("watch %T for metrics: %w", h.kind, err)
+		if err := follow(ctx, informers, h.kind, h.handler); err != nil {
+			return err
 		}
-		if _, err := informer.AddEventHandler(h.handler); err != nil {
-			return fmt.Errorf("follow %T for metrics: %w", h.kind, err)
-		}
+	}
+	return nil
+}
+
+// FollowLate lets the follower hear of objects of a type that clusters may lack, once they are watched. It does
+// nothing for a type whose conditions are not counted. It is called once for each type.
+func (f *Follower) FollowLate(ctx context.Context, informers cache.Informers, of client.Object) error {
+	switch of.(type) {
+	case *v1alpha1.NodeOverlay:
+		return follow(ctx, informers, of, f.conditions("nodeoverlay"))
+	case *v1.ProvisioningRequest:
+		ours := func(o any) bool { r, is := o.(*v1.ProvisioningRequest); return is && provisioningrequest.Ours(r) }
+		h := toolscache.FilteringResourceEventHandler{FilterFunc: ours, Handler: f.conditions("provisioningrequest")}
+		return follow(ctx, informers, of, h)
+	case *v1beta1.CapacityBuffer:
+		ours := func(o any) bool { b, is := o.(*v1beta1.CapacityBuffer); return is && buffer.Ours(b) }
+		h := toolscache.FilteringResourceEventHandler{FilterFunc: ours, Handler: f.conditions("capacitybuffer")}
+		return follow(ctx, informers, of, h)
+	}
+	return nil
+}
+
+func follow(
+	ctx context.Context, informers cache.Informers, of client.Object, h toolscache.ResourceEventHandler,
+) error {
+	informer, err := informers.GetInformer(ctx, of, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch %T for metrics: %w", of, err)
+	}
+	if _, err := informer.AddEventHandler(h); err != nil {
+		return fmt.Errorf("follow %T for metrics: %w", of, err)
 	}
 	return nil
 }

@@ -9,11 +9,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/kube/api"
+	v1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -332,8 +337,53 @@ func TestClassesAreFollowedByTheirKinds(t *testing.T) {
 		}
 		return o
 	}
-	templates := s.classes("awsnodetemplate")
+	templates := s.conditions("awsnodetemplate")
 	templates.OnUpdate(template(false), template(true))
 	s.says("operator_awsnodetemplate_status_condition_transitions_total", "reason=Ready status=True type=Ready 1")
 	s.says("operator_ec2nodeclass_status_condition_transitions_total")
+}
+
+// Types that clusters may lack are followed once they are watched: what there is then is nothing new, and objects that
+// another autoscaler serves count nothing.
+func TestConditionsOfLateTypesAreCounted(t *testing.T) {
+	request := func(name, class string, provisioned bool) *v1.ProvisioningRequest {
+		o := &v1.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "batch", Name: name}}
+		if o.Spec.ProvisioningClassName = class; provisioned {
+			condition.SetTrue(o, v1.RequestProvisioned, start)
+		}
+		return o
+	}
+	tests := map[string]struct {
+		before, after client.Object
+		want          []string
+	}{
+		"ProvisioningRequests": {
+			request("train", v1.ClassCheckCapacity, false), request("train", v1.ClassCheckCapacity, true),
+			[]string{"reason=Provisioned status=True type=Provisioned 1"},
+		},
+		"those of other classes": {
+			request("train", "queued.example.com", false), request("train", "queued.example.com", true), nil,
+		},
+		"a type without conditions": {&v1beta1.CapacityQuota{}, &v1beta1.CapacityQuota{}, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, informers := begin(t), &informertest.FakeInformers{Scheme: runtime.NewScheme()}
+			for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, v1beta1.AddToScheme} {
+				if err := add(informers.Scheme); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.FollowLate(t.Context(), informers, tt.before); err != nil {
+				t.Fatal(err)
+			}
+			informer, err := informers.FakeInformerFor(t.Context(), tt.before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			informer.Add(tt.before)
+			informer.Update(tt.before, tt.after)
+			s.says("operator_provisioningrequest_status_condition_transitions_total", tt.want...)
+		})
+	}
 }

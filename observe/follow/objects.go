@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
@@ -108,37 +107,23 @@ func (f *Follower) poolGone(g translate.Generation, p translate.PoolResource) {
 	}
 }
 
-// BufferSeen counts what has changed of a CapacityBuffer, as a handler: these are watched where they are resolved.
-func (f *Follower) BufferSeen(before, after *v1beta1.CapacityBuffer) {
-	var old []metav1.Condition
-	if before != nil {
-		old = before.Status.Conditions
-	}
-	f.compare("capacitybuffer", old, after.Status.Conditions)
-}
-
-// BufferGone counts that a CapacityBuffer was deleted.
-func (f *Follower) BufferGone(b *v1beta1.CapacityBuffer) {
-	f.ended("capacitybuffer", b.DeletionTimestamp)
-}
-
-// class is one of any kind.
-type class interface {
+// conditioned is an object that has conditions.
+type conditioned interface {
 	client.Object
 	condition.Object
 }
 
-// classes follows classes of a kind, as metrics call it.
-func (f *Follower) classes(kind string) handler[class] {
-	return handler[class]{
-		func(before, after class) {
+// conditions counts those of objects of a kind, as metrics call it, as they change.
+func (f *Follower) conditions(kind string) handler[conditioned] {
+	return handler[conditioned]{
+		func(before, after conditioned) {
 			var old []metav1.Condition
 			if before != nil {
 				old = before.GetConditions()
 			}
 			f.compare(kind, old, after.GetConditions())
 		},
-		func(last class) { f.ended(kind, last.GetDeletionTimestamp()) },
+		func(last conditioned) { f.ended(kind, last.GetDeletionTimestamp()) },
 	}
 }
 

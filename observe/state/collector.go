@@ -23,6 +23,7 @@ import (
 	awsv1alpha1 "github.com/daemok/daemok/kube/api/aws/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot/pools"
+	"github.com/daemok/daemok/kube/snapshot/requests"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/observe"
 )
@@ -41,6 +42,7 @@ type Collector struct {
 	Offerings Offerings   // which instance types and offerings have series
 	Now       func() time.Time
 	Buffers   func() []*v1beta1.CapacityBuffer // which must not be written; nil: there are none
+	Requests  func() []requests.State          // ProvisioningRequests; nil: there are none
 
 	priced priced
 }
@@ -60,6 +62,7 @@ type world struct {
 	classes   []awsv1.EC2NodeClass
 	templates []awsv1alpha1.AWSNodeTemplate
 	buffers   []*v1beta1.CapacityBuffer
+	requests  []requests.State
 	overlays  []pools.Overlay
 	loads     map[string]*loads // by node, once they are needed
 }
@@ -90,6 +93,7 @@ func (c *Collector) Gather() ([]*dto.MetricFamily, error) {
 func (c *Collector) few(w *world, s *cluster.Snapshot) {
 	w.poolBudgets(s)
 	w.utilization(s)
+	w.quotas(s)
 	w.offerings(s, c.Kinds, c.Offerings)
 }
 
@@ -129,6 +133,9 @@ func (c *Collector) read() (*world, error) {
 	if c.Buffers != nil {
 		w.buffers = c.Buffers()
 	}
+	if c.Objects && c.Requests != nil {
+		w.requests = c.Requests()
+	}
 	if c.Objects && c.Overlays != nil {
 		w.overlays = c.Overlays()
 	}
@@ -149,6 +156,8 @@ func (w *world) set(name string, value float64, labels ...string) {
 func Names() []string {
 	return append(namesOfEach(),
 		"daemok_capacity_reservations_idle_instances",
+		"daemok_capacityquotas_limit",
+		"daemok_capacityquotas_usage",
 		"karpenter_cloudprovider_instance_type_cpu_cores",
 		"karpenter_cloudprovider_instance_type_memory_bytes",
 		"karpenter_cloudprovider_instance_type_offering_available",

@@ -101,6 +101,13 @@ func collector(t *testing.T) *Collector {
 			{Name: "n2", Claim: "web-2", Pool: pool, Ready: true, Initialized: true, Allocatable: quantity.Resources{CPU: 2000}, QuietSince: now.Add(-time.Hour)},
 			{Name: "n3", Claim: "web-3", Pool: pool, Initialized: true, Deleting: true},
 		},
+		Quotas: []cluster.Quota{{
+			Name: "team-red", Used: cluster.Used{Capacity: quantity.Resources{CPU: 3500}, Nodes: 2, Cost: 192_000},
+			Limits: cluster.Limits{
+				Amounts: []quantity.Extended{{Name: "cpu", Amount: 16_000}, {Name: "nvidia.com/gpu", Amount: 4}},
+				Nodes:   new(int64(5)), Cost: new(quantity.MicroUSDPerHour(1_500_000)),
+			},
+		}},
 	}
 	store := fake.NewClientBuilder().WithScheme(s).WithObjects(objects()...).Build()
 	return &Collector{
@@ -184,6 +191,19 @@ func TestAScrapeReportsTheState(t *testing.T) {
 				"karpenter_cloudprovider_instance_type_offering_available capacity_type=reserved instance_type=m5.large zone=b 0",
 				"karpenter_cloudprovider_instance_type_offering_available capacity_type=spot instance_type=m5.large zone=b 0",
 				"karpenter_cloudprovider_instance_type_offering_price_estimate capacity_type=on-demand instance_type=m5.large zone=a 0.096",
+			},
+		},
+		"what quotas allow, and what counts against them": {
+			[]string{"daemok_capacityquotas_limit", "daemok_capacityquotas_usage"},
+			[]string{
+				"daemok_capacityquotas_limit capacityquota=team-red resource_type=cost 1.5",
+				"daemok_capacityquotas_limit capacityquota=team-red resource_type=cpu 16",
+				"daemok_capacityquotas_limit capacityquota=team-red resource_type=nodes 5",
+				"daemok_capacityquotas_limit capacityquota=team-red resource_type=nvidia.com/gpu 4",
+				"daemok_capacityquotas_usage capacityquota=team-red resource_type=cost 0.192",
+				"daemok_capacityquotas_usage capacityquota=team-red resource_type=cpu 3.5",
+				"daemok_capacityquotas_usage capacityquota=team-red resource_type=nodes 2",
+				"daemok_capacityquotas_usage capacityquota=team-red resource_type=nvidia.com/gpu 0",
 			},
 		},
 		"what is reserved, and idle": {

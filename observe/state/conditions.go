@@ -10,7 +10,7 @@ import (
 	"github.com/daemok/daemok/observe"
 )
 
-// eachObject reports the conditions of claims, pools, overlays, classes, buffers and nodes, and how long
+// eachObject reports the conditions of claims, pools, overlays, classes, buffers, requests and nodes, and how long
 // those that are being deleted have been.
 func (w *world) eachObject() {
 	claims, nodes := w.newKind("nodeclaim"), w.newKind("node")
@@ -40,6 +40,10 @@ func (w *world) eachObject() {
 	buffers := w.newKind("capacitybuffer")
 	for _, b := range w.buffers {
 		buffers.object(b, b.Status.Conditions)
+	}
+	requests := w.newKind("provisioningrequest")
+	for i := range w.requests {
+		requests.object(w.requests[i].Object, w.requests[i].Object.Status.Conditions)
 	}
 }
 

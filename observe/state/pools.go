@@ -50,6 +50,28 @@ func (w *world) utilization(s *cluster.Snapshot) {
 	}
 }
 
+// quotas reports what CapacityQuotas allow, and what counts against them.
+func (w *world) quotas(s *cluster.Snapshot) {
+	for i := range s.Quotas {
+		q := &s.Quotas[i]
+		for _, l := range q.Limits.List() {
+			w.set("daemok_capacityquotas_limit", inUnits(l.Name, l.Amount), l.Name, q.Name)
+			w.set("daemok_capacityquotas_usage", inUnits(l.Name, q.Used.Of(l.Name)), l.Name, q.Name)
+		}
+	}
+}
+
+// inUnits is an amount of what a limit is of in cores, bytes, pieces or dollars an hour.
+func inUnits(name string, amount int64) float64 {
+	switch name {
+	case quantity.NameCPU:
+		return float64(amount) / 1000
+	case cluster.LimitCost:
+		return float64(amount) / microUSD
+	}
+	return float64(amount)
+}
+
 // Offerings says which instance types and offerings have series: there are thousands.
 type Offerings string
 
