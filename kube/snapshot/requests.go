@@ -17,6 +17,9 @@ import (
 // Requests is what a cluster state knows of ProvisioningRequests. Its methods are safe for concurrent use.
 type Requests struct{ of *ClusterState }
 
+// Used reports whether ProvisioningRequests have an effect, by the settings.
+func (r Requests) Used() bool { return !r.of.settings.NoRequests }
+
 // Follow has the cluster state take in ProvisioningRequests, as FollowLate does. From then on pods that consume
 // one wait for it.
 func (r Requests) Follow(ctx context.Context, live client.Reader, informers cache.Informers) error {

@@ -19,9 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha5"
+	"github.com/daemok/daemok/kube/buffer"
 	"github.com/daemok/daemok/kube/compact"
 	"github.com/daemok/daemok/kube/snapshot"
 	"github.com/daemok/daemok/kube/snapshot/policies"
@@ -115,13 +118,9 @@ func (f *live) follow(ctx context.Context) error {
 	if err := f.looker.state.Follow(ctx, listed, func(*karpv1.NodeClaim, bool) {}); err != nil {
 		return err
 	}
-	overlays := f.looker.state.Overlays.Used()
-	if overlays {
-		listed.objects = append(listed.objects, &v1alpha1.NodeOverlay{})
-	}
-	devices := f.looker.state.Devices.Planned()
-	if devices {
-		listed.objects = append(listed.objects, snapshot.KindsOfDevices()...)
+	late := f.late()
+	for _, l := range late {
+		listed.objects = append(listed.objects, l.objects...)
 	}
 	if err := may.ask(ctx, listed.objects); err != nil {
 		return err
@@ -129,13 +128,12 @@ func (f *live) follow(ctx context.Context) error {
 	if err := f.looker.state.Follow(ctx, may, func(*karpv1.NodeClaim, bool) {}); err != nil {
 		return err
 	}
-	if overlays {
-		if err := f.followOverlays(ctx, may); err != nil {
-			return err
-		}
-	}
-	if devices {
-		if err := f.followDevices(ctx, may); err != nil {
+	for _, l := range late {
+		switch err := l.follow(ctx, f.looker.store.Client, may); {
+		case errors.Is(err, snapshot.ErrNotServed): // most clusters lack some of them
+		case apierrors.IsForbidden(err):
+			f.looker.troubles.add("%s", l.without)
+		case err != nil:
 			return err
 		}
 	}
@@ -155,33 +153,45 @@ func (f *live) follow(ctx context.Context) error {
 	return err
 }
 
-// followOverlays has the state follow NodeOverlays. Of a cluster that does not serve them nothing is to be said.
-func (f *live) followOverlays(ctx context.Context, may allowed) error {
-	err := f.looker.state.Overlays.Follow(ctx, f.looker.store.Client, may)
-	switch {
-	case errors.Is(err, snapshot.ErrNotServed):
-	case apierrors.IsForbidden(err):
-		f.looker.troubles.add("You may not list nodeoverlays.karpenter.sh, so prices are shown without them: " +
-			"grant the verbs list and watch on them.")
-	default:
-		return err
-	}
-	return nil
+// late is types of objects that clusters may lack, and their users may not be allowed to list.
+type late struct {
+	objects []client.Object
+	follow  func(ctx context.Context, from client.Reader, informers cache.Informers) error
+	without string // what is said to who may not list them
 }
 
-// followDevices has the state follow devices and ResourceClaims. Of a cluster that does not serve them nothing is to be
-// said.
-func (f *live) followDevices(ctx context.Context, may allowed) error {
-	err := f.looker.state.Devices.Follow(ctx, f.looker.store.Client, may)
-	switch {
-	case errors.Is(err, snapshot.ErrNotServed):
-	case apierrors.IsForbidden(err):
-		f.looker.troubles.add("You may not list all of resource.k8s.io, so devices are not shown: grant the verbs list " +
-			"and watch on its deviceclasses, resourceslices, resourceclaims and resourceclaimtemplates.")
-	default:
-		return err
+// late are those that have an effect, by the controller's settings.
+func (f *live) late() (out []late) {
+	state := f.looker.state
+	if state.Overlays.Used() {
+		out = append(out, late{
+			[]client.Object{&v1alpha1.NodeOverlay{}}, state.Overlays.Follow,
+			"You may not list nodeoverlays.karpenter.sh, so prices are shown without them: " +
+				"grant the verbs list and watch on them.",
+		})
 	}
-	return nil
+	if state.Devices.Planned() {
+		out = append(out, late{
+			snapshot.KindsOfDevices(), state.Devices.Follow,
+			"You may not list all of resource.k8s.io, so devices are not shown: grant the verbs list and watch on its " +
+				"deviceclasses, resourceslices, resourceclaims and resourceclaimtemplates.",
+		})
+	}
+	if state.Quotas.Used() {
+		out = append(out, late{
+			[]client.Object{&v1beta1.CapacityQuota{}}, state.Quotas.Follow,
+			"You may not list capacityquotas.autoscaling.x-k8s.io, so no quota is shown: " +
+				"grant the verbs list and watch on them.",
+		})
+	}
+	if state.Requests.Used() {
+		out = append(out, late{
+			[]client.Object{&autoscalingv1.ProvisioningRequest{}}, state.Requests.Follow,
+			"You may not list provisioningrequests.autoscaling.x-k8s.io, so none is shown: " +
+				"grant the verbs list and watch on them.",
+		})
+	}
+	return out
 }
 
 // touch has a view made though no watch has shown anything.
@@ -289,6 +299,9 @@ func (f *live) askAgain(ctx context.Context) {
 	}
 	f.silent.Store(nil)
 	f.looker.state.PoliciesAre(list)
+	if kept, err := buffer.Read(ctx, f.looker.store, f.looker.now()); err == nil { // otherwise they are as they were
+		f.looker.state.Buffers.Are(kept)
+	}
 	f.looker.ask(ctx)
 }
 

@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	daemokv1alpha1 "github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
@@ -61,7 +62,7 @@ func served(t testing.TB, denied ...string) *apiServer {
 	whole := s.Resources(false, &corev1.Node{}, &corev1.Namespace{}, &corev1.PersistentVolume{},
 		&nodev1.RuntimeClass{}, &storagev1.StorageClass{},
 		&storagev1.CSINode{}, &storagev1.VolumeAttachment{}, &karpv1.NodePool{}, &karpv1.NodeClaim{},
-		&v1alpha1.NodeOverlay{}, &daemokv1alpha1.DisruptionPolicy{}, &authorizationv1.SelfSubjectAccessReview{})
+		&v1alpha1.NodeOverlay{}, &v1beta1.CapacityQuota{}, &daemokv1alpha1.DisruptionPolicy{}, &authorizationv1.SelfSubjectAccessReview{})
 	s.web = httptest.NewServer(s.authorize(s.Handler("36", append(in, whole...)...)))
 	t.Cleanup(s.web.Close)
 	config := filepath.Join(t.TempDir(), "config")
@@ -215,13 +216,15 @@ func TestWhatMayNotBeReadIsMissingAndNamed(t *testing.T) {
 	}
 }
 
-// All else is shown to those who may not list NodeOverlays, or not watch them, and they learn once which right they
-// lack.
-func TestWithoutTheRightToNodeOverlaysAllElseIsShown(t *testing.T) {
+// All else is shown to those who may not list types that clusters may lack, or not watch them, and they learn once
+// which right they lack.
+func TestWithoutTheRightToALateTypeAllElseIsShown(t *testing.T) {
 	for denied, want := range map[string]string{
 		"nodeoverlays":       "You may not list nodeoverlays.karpenter.sh",
 		"watch nodeoverlays": "You may not watch nodeoverlays.karpenter.sh",
+		"capacityquotas":     "You may not list capacityquotas.autoscaling.x-k8s.io",
 	} {
+		resource := denied[strings.LastIndex(denied, " ")+1:]
 		t.Run(denied, func(t *testing.T) {
 			s := served(t, denied)
 			s.put(t, aNode("n1"), aPod("web-1", "n1"))
@@ -231,12 +234,12 @@ func TestWithoutTheRightToNodeOverlaysAllElseIsShown(t *testing.T) {
 			}
 			until(t, source, isWhole)
 			c := source.View()
-			if one, err := Look(t.Context(), NewTarget(), false); err != nil || denied == "nodeoverlays" &&
+			if one, err := Look(t.Context(), NewTarget(), false); err != nil || denied == resource &&
 				!strings.Contains(strings.Join(one.Troubles, "\n"), want) {
 				t.Errorf("one look says %q, %v, want %q", one.Troubles, err, want)
 			}
 			said := strings.Join(c.Troubles, "\n")
-			if len(c.Nodes) != 1 || strings.Count(said, "nodeoverlays") != 1 || !strings.Contains(said, want) {
+			if len(c.Nodes) != 1 || strings.Count(said, resource) != 1 || !strings.Contains(said, want) {
 				t.Errorf("nodes are %+v and troubles\n%s\nwant a node, and once %q", c.Nodes, said, want)
 			}
 		})
@@ -290,8 +293,14 @@ func TestAWatchedClusterIsShownAsItChanges(t *testing.T) {
 	until(t, source, isWhole)
 	s.put(t, aPod("web-1", ""))
 	until(t, source, func(c *view.Cluster) bool { return c.Totals.Waiting == 1 })
-	s.put(t, aNode("n2"))
-	until(t, source, func(c *view.Cluster) bool { return len(c.Nodes) == 2 })
+	quota := &v1beta1.CapacityQuota{ObjectMeta: metav1.ObjectMeta{Name: "all"}}
+	quota.Spec.Limits.Resources = corev1.ResourceList{"nodes": resource.MustParse("2")}
+	s.put(t, quota, aNode("n2"))
+	until(t, source, func(c *view.Cluster) bool {
+		return len(c.Nodes) == 2 && slices.ContainsFunc(c.Problems, func(p view.Problem) bool {
+			return p.About == "CapacityQuota/all" && p.Text == "limit nodes is reached: 2 of 2"
+		})
+	})
 
 	s.down.Store(true)
 	s.web.CloseClientConnections()

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
@@ -95,7 +96,8 @@ func (f forgiving) List(ctx context.Context, list client.ObjectList, options ...
 // Karpenter did before it had the kind.
 func isOptional(list client.ObjectList) bool {
 	switch list.(type) {
-	case *vpav1.VerticalPodAutoscalerList, *v1alpha1.NodeOverlayList, *v1beta1.CapacityQuotaList:
+	case *vpav1.VerticalPodAutoscalerList, *v1alpha1.NodeOverlayList, *v1beta1.CapacityQuotaList,
+		*v1beta1.CapacityBufferList, *autoscalingv1.ProvisioningRequestList:
 		return true
 	}
 	return false
