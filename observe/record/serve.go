@@ -51,7 +51,7 @@ func Parse(kind, name, namespace string) (Object, error) {
 		return Object{}, err
 	case name == "":
 		return Object{}, fmt.Errorf("name the %s", k)
-	case k == Pod && !strings.Contains(name, "/"):
+	case k.namespaced() && !strings.Contains(name, "/"):
 		name = namespace + "/" + name
 	}
 	return Object{k, name}, nil

@@ -20,11 +20,12 @@ const (
 	Pool        Kind = "nodepool"
 	Provisioner Kind = "provisioner" // a pool of the older API generation
 	Claim       Kind = "nodeclaim"
-	Buffer      Kind = "capacitybuffer"      // no one asks about it alone
-	Request     Kind = "provisioningrequest" // likewise
+	Buffer      Kind = "capacitybuffer"
+	Request     Kind = "provisioningrequest"
+	Quota       Kind = "capacityquota" // nothing is on record about it: it is explained by the cluster alone
 )
 
-// Object is what a statement is about. The name of a pod or buffer begins with its
+// Object is what a statement is about. The name of a pod, buffer or request begins with its
 // namespace: "default/web-1".
 type Object struct {
 	Kind Kind   `json:"kind"`
@@ -55,9 +56,19 @@ func ParseKind(text string) (Kind, error) {
 		return Provisioner, nil
 	case "nodeclaim", "nodeclaims":
 		return Claim, nil
+	case "capacitybuffer", "capacitybuffers", "cb":
+		return Buffer, nil
+	case "provisioningrequest", "provisioningrequests", "provreq", "provreqs":
+		return Request, nil
+	case "capacityquota", "capacityquotas", "cq":
+		return Quota, nil
 	}
-	return "", fmt.Errorf("nothing is on record about a %q: ask about a node, pod, nodepool, provisioner or nodeclaim", text)
+	return "", fmt.Errorf("nothing is on record about a %q: ask about a node, pod, nodepool, provisioner, nodeclaim, "+
+		"capacitybuffer, provisioningrequest or capacityquota", text)
 }
+
+// namespaced reports whether objects of the kind have a namespace.
+func (k Kind) namespaced() bool { return k == Pod || k == Buffer || k == Request }
 
 // Topic is what a statement about an object is about. Of one topic an object
 // has one statement at a time.

@@ -54,7 +54,8 @@ var ErrUnknown = errors.New("nothing is known")
 // latelyMost is how many events a card has.
 const latelyMost = 8
 
-// Explain makes the card of a pod ("namespace/name"), node, NodeClaim, NodePool or Provisioner.
+// Explain makes the card of an object of any kind of the record; the name of a pod, CapacityBuffer or
+// ProvisioningRequest begins with its namespace: "shop/web-1".
 // about is what is on record about it.
 //
 // Cost: linear in nodes, for each shape of pods that is concerned.
@@ -68,8 +69,17 @@ func Explain(in Input, o record.Object, about []record.Statement) (Card, error) 
 		known = k.explainPod(&card, o.Name)
 	case record.Pool, record.Provisioner:
 		known = k.explainPool(&card, o)
+	case record.Quota:
+		known = k.explainQuota(&card, o.Name)
+	case record.Buffer:
+		known = k.explainBuffer(&card, o.Name)
+	case record.Request:
+		known = k.explainRequest(&card, o.Name)
 	default:
 		known = k.explainNode(&card, o)
+	}
+	if !known && o.Kind == record.Quota {
+		return card, fmt.Errorf("%w about %s: the cluster has %s", ErrUnknown, card.About, k.quotaNames())
 	}
 	if !known && len(about) == 0 {
 		return card, fmt.Errorf("%w about %s: neither the cluster nor the record has it", ErrUnknown, card.About)

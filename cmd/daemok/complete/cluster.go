@@ -43,7 +43,12 @@ var resources = map[string][]resource{
 	"nodeclaim":       {in("karpenter.sh", "v1", "nodeclaims")},
 	"ec2nodeclass":    {in("karpenter.k8s.aws", "v1", "ec2nodeclasses")},
 	"awsnodetemplate": {in("karpenter.k8s.aws", "v1alpha1", "awsnodetemplates")},
-	"nodeclass":       {in("karpenter.k8s.aws", "v1", "ec2nodeclasses"), in("karpenter.k8s.aws", "v1alpha1", "awsnodetemplates")},
+	"capacityquota":   {in("autoscaling.x-k8s.io", "v1beta1", "capacityquotas")},
+	"capacitybuffer": {{schema.GroupVersionResource{
+		Group: "autoscaling.x-k8s.io", Version: "v1beta1", Resource: "capacitybuffers"}, true}},
+	"provisioningrequest": {{schema.GroupVersionResource{
+		Group: "autoscaling.x-k8s.io", Version: "v1", Resource: "provisioningrequests"}, true}},
+	"nodeclass": {in("karpenter.k8s.aws", "v1", "ec2nodeclasses"), in("karpenter.k8s.aws", "v1alpha1", "awsnodetemplates")},
 }
 
 // cluster is the one that a command line is about.

@@ -32,8 +32,9 @@ func Args(args []string) []string {
 
 // objects are the commands that take a kind and a name, or one word KIND/NAME, and the kinds that they take.
 var objects = map[string][]string{
-	"explain": {"node", "pod", "nodepool", "provisioner", "nodeclaim", "deployment", "ec2nodeclass", "awsnodetemplate"},
-	"roll":    {"nodepool", "provisioner", "nodeclass"},
+	"explain": {"node", "pod", "nodepool", "provisioner", "nodeclaim", "deployment", "ec2nodeclass", "awsnodetemplate",
+		"capacitybuffer", "provisioningrequest", "capacityquota"},
+	"roll": {"nodepool", "provisioner", "nodeclass"},
 }
 
 // lists are the commands that take names of one kind, and how many of them.

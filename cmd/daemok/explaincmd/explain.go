@@ -43,6 +43,8 @@ the newest.
 
 An instance is named by its ID or provider ID; its NodeClaim and its node are explained.
 StatefulSets, DaemonSets, Jobs and ReplicaSets are explained as Deployments are: by their pods.
+Of a CapacityBuffer or ProvisioningRequest it says for which pods it asks capacity, what it lacks
+and why; of a CapacityQuota, what counts against its limits.
 
 For an EC2NodeClass or AWSNodeTemplate it reports whether it is ready, what it selects, which
 NodePools use it, which of their nodes have drifted, and which offerings are unavailable. It asks
@@ -52,13 +54,15 @@ AWS, with your credentials, how many addresses are free in the subnets.`,
   daemok explain deployment/web -n shop
   daemok explain i-0123456789abcdef0
   daemok explain ec2nodeclass default
+  daemok explain capacityquota team-red
   daemok explain nodepool default -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(kubectl.KindAndName(args)) != 2 && instanceIn(args) == "" {
 				if len(args) > 0 && strings.HasPrefix(args[len(args)-1], "i-") {
 					return fmt.Errorf("%s is no ID of an instance: want i- and 8 or 17 hexadecimal digits", args[len(args)-1])
 				}
-				return errors.New("say what to explain: pod, node, nodepool, provisioner, nodeclaim, deployment, ec2nodeclass or awsnodetemplate, and its name; or the ID of an instance")
+				return errors.New("say what to explain: pod, node, nodepool, provisioner, nodeclaim, deployment, ec2nodeclass, awsnodetemplate, " +
+					"capacitybuffer, provisioningrequest or capacityquota, and its name; or the ID of an instance")
 			}
 			return nil
 		},
@@ -130,6 +134,7 @@ func abridged(list []record.Statement) []record.Statement {
 // instanceTypeOf are the kinds of records as Kubernetes spells them.
 var kindOf = map[record.Kind]string{
 	record.Node: "Node", record.Pod: "Pod", record.Pool: "NodePool", record.Provisioner: "Provisioner", record.Claim: "NodeClaim",
+	record.Buffer: "CapacityBuffer", record.Request: "ProvisioningRequest", record.Quota: "CapacityQuota",
 	ofClass(class.KindEC2NodeClass): class.KindEC2NodeClass, ofClass(class.KindAWSNodeTemplate): class.KindAWSNodeTemplate,
 }
 
@@ -160,7 +165,8 @@ func questionOf(args []string, namespace string) (q question, err error) {
 		return q, nil
 	}
 	if _, err := record.ParseKind(args[0]); err != nil && inspect.KindOfClass(args[0]) == "" {
-		return q, fmt.Errorf("%q is no kind that Daemok decides about: ask about a pod, node, nodepool, provisioner, nodeclaim, deployment, ec2nodeclass or awsnodetemplate", args[0])
+		return q, fmt.Errorf("%q is no kind that Daemok decides about: ask about a pod, node, nodepool, provisioner, nodeclaim, deployment, "+
+			"ec2nodeclass, awsnodetemplate, capacitybuffer, provisioningrequest or capacityquota", args[0])
 	}
 	if q.class = inspect.KindOfClass(args[0]); q.class != "" {
 		if args[1] == "" {

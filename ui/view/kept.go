@@ -1,0 +1,161 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/internal/brief"
+	"github.com/daemok/daemok/observe/record"
+)
+
+// explainQuota explains a CapacityQuota: what it allows, and what counts against it.
+func (k *known) explainQuota(card *Card, name string) bool {
+	at := slices.IndexFunc(k.Snapshot.Quotas, func(q cluster.Quota) bool { return q.Name == name })
+	if at < 0 {
+		return false
+	}
+	q := &k.Snapshot.Quotas[at]
+	coming := 0
+	for i := range k.Snapshot.Instances {
+		if k.Snapshot.MayCount(q, &k.Snapshot.Instances[i]) {
+			coming++
+		}
+	}
+	selects := "all nodes"
+	if len(q.Selector) > 0 {
+		selects = "nodes with " + q.Selector.String()
+	}
+	card.State = "limits " + selects
+	card.Facts = append(card.Facts, Fact{"nodes", fmt.Sprint(q.Used.Nodes)})
+	if coming > 0 {
+		card.Facts = append(card.Facts, Fact{"of them being launched", fmt.Sprint(coming)})
+	}
+	for _, l := range q.Limits.List() {
+		used := q.Used.Of(l.Name)
+		text := fmt.Sprintf("%s of %s used", Amount(l.Name, used), Amount(l.Name, l.Amount))
+		card.Facts = append(card.Facts, Fact{"limit " + l.Name, text})
+		if used >= l.Amount {
+			card.Blocks = append(card.Blocks, Block{What: "limit " + l.Name, Text: "it is reached: " + text})
+		}
+	}
+	switch {
+	case q.Unreadable != "":
+		card.State, card.Bad = "lets no node be launched that it may select: "+q.Unreadable, true
+	case q.Limits.Cost != nil && q.Used.Unpriced != "":
+		card.Bad = true
+		card.State += ", and lets none be launched: the price of node or NodeClaim " + q.Used.Unpriced + " is not known"
+	case len(card.Blocks) > 0:
+		card.State += ", and a limit is reached"
+	}
+	return true
+}
+
+// quotaNames names the CapacityQuotas that there are.
+func (k *known) quotaNames() string {
+	var names []string
+	for i := range k.Snapshot.Quotas {
+		names = append(names, k.Snapshot.Quotas[i].Name)
+	}
+	if len(names) == 0 {
+		return "no CapacityQuotas, or they have no effect"
+	}
+	return brief.List(names, keepersMost)
+}
+
+// explainBuffer explains a CapacityBuffer: for what it keeps capacity, and where.
+func (k *known) explainBuffer(card *Card, name string) bool {
+	at := slices.IndexFunc(k.Snapshot.Buffers,
+		func(b cluster.Buffer) bool { return b.Namespace+"/"+b.Name == name })
+	if at < 0 {
+		return false
+	}
+	b := &k.Snapshot.Buffers[at]
+	lacks := k.says(record.Buffer, name, record.TopicBuffer)
+	switch {
+	case b.NotReady != "":
+		card.State, card.Bad = "keeps no capacity: "+b.NotReady, true
+	case lacks != nil:
+		card.State, card.Since, card.Bad = lacks.Said, lacks.From, true
+		card.Why = append(card.Why, Cause{What: lacks.Why})
+	default:
+		card.State = "keeps capacity for " + brief.Counted(int(b.Pods), "pod") + " that may come"
+	}
+	if b.Shape != nil {
+		card.Facts = append(card.Facts, Fact{"requests of each", b.Shape.Requests.String()})
+	}
+	k.keepers(card, b.String())
+	return true
+}
+
+// explainRequest explains a ProvisioningRequest: for what it asks capacity, how far it is, and where capacity is kept.
+func (k *known) explainRequest(card *Card, name string) bool {
+	at := slices.IndexFunc(k.Snapshot.Requested,
+		func(r cluster.ProvisioningRequest) bool { return r.Namespace+"/"+r.Name == name })
+	if at < 0 {
+		return false
+	}
+	r, now := &k.Snapshot.Requested[at], k.Snapshot.Now
+	pods := brief.Counted(int(r.Total()), "pod")
+	lacks := k.says(record.Request, name, record.TopicBuffer)
+	switch {
+	case r.NotReady != "":
+		card.State, card.Bad = "waits: "+r.NotReady, true
+	case r.Books(now):
+		card.State = "has capacity for " + pods + ", which is kept"
+		card.Blocks = append(card.Blocks,
+			Block{What: "booking", Text: "no other pod may count on the capacity", Until: r.BookedUntil})
+	case r.Provisioned:
+		card.State = "had capacity for " + pods + ", which is kept no longer"
+	case lacks != nil:
+		card.State, card.Since, card.Bad = lacks.Said+", so none is taken", lacks.From, true
+		card.Why = append(card.Why, Cause{What: lacks.Why})
+	default:
+		card.State = "waits for capacity for " + pods
+	}
+	class := "check-capacity: nothing is launched for it"
+	if r.Launches {
+		class = "best-effort-atomic: what it lacks is launched"
+	}
+	card.Facts = append(card.Facts, Fact{"class", class})
+	for i := range r.Sets {
+		set := &r.Sets[i]
+		text := brief.Counted(int(set.Pods), "pod")
+		if set.Shape != nil {
+			text += " of " + set.Shape.Requests.String()
+		}
+		if set.Come > 0 {
+			text += fmt.Sprintf(", %d of them came", set.Come)
+		}
+		card.Facts = append(card.Facts, Fact{fmt.Sprintf("pod set %d", i+1), text})
+	}
+	if !r.Provisioned && r.RetryAt.After(now) {
+		card.Blocks = append(card.Blocks, Block{"back-off", "no plan seeks its capacity before", r.RetryAt})
+	}
+	k.keepers(card, r.String())
+	return true
+}
+
+// keepers adds the nodes on which capacity is kept for a buffer or request, by what is on record of them.
+func (k *known) keepers(card *Card, name string) {
+	var on []string
+	for i := range k.Snapshot.Nodes {
+		n := k.Snapshot.Nodes[i].Name
+		s := k.says(record.Node, n, record.TopicBuffer)
+		if s == nil {
+			continue
+		}
+		for part := range strings.SplitSeq(s.Why, ", ") {
+			if pods, is := strings.CutSuffix(part, " of "+name); is {
+				on = append(on, fmt.Sprintf("%s (%s)", n, pods))
+			}
+		}
+	}
+	if len(on) > 0 {
+		card.Facts = append(card.Facts, Fact{"capacity on", brief.List(on, keepersMost)})
+	}
+}
+
+// keepersMost is how many nodes or quotas are named.
+const keepersMost = 20
