@@ -62,10 +62,10 @@ func (l *Launcher) Open() *Launcher {
 // for is not added twice.
 func (l *Launcher) Add(name string) { l.queue.add(name) }
 
-// Announce says that claims of these names are about to be added: they are launched
-// for together, as soon as the last of them is here, or the first 25 at once and the others
+// Announce says that claims of these names are about to be added: they are launched for together, as soon as the last
+// of them is here, or, where they are awaited since pods wait for some of them, the first 25 at once and the others
 // together. What is announced and does not come holds the others up for a second at most.
-func (l *Launcher) Announce(names ...string) { l.queue.announce(names...) }
+func (l *Launcher) Announce(awaited bool, names ...string) { l.queue.announce(awaited, names...) }
 
 // Dismiss says that an announced claim does not come.
 func (l *Launcher) Dismiss(name string) { l.queue.dismiss(name) }

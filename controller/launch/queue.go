@@ -23,6 +23,7 @@ type queue struct {
 	busy      map[string]chan<- struct{} // taken and not released, with who is to be nudged
 	coming    map[string]struct{}        // announced, and not yet here
 	announced bool                       // some were since all that were announced had been taken
+	awaited   bool                       // pods wait for some of these
 	ahead     bool                       // a first batch of those was taken
 }
 
@@ -32,15 +33,16 @@ func newQueue() *queue {
 	}
 }
 
-// announce says that names will be added soon: the batch under way, or the next,
-// is closed when the last of them is here, or when there are enough for a first one.
-func (q *queue) announce(names ...string) {
+// announce says that names will be added soon: the batch under way, or the next, is closed when the last of them is
+// here, or, if pods wait for them, when there are enough for a first one.
+func (q *queue) announce(awaited bool, names ...string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, name := range names {
 		q.coming[name] = struct{}{}
 	}
 	q.announced = q.announced || len(names) > 0
+	q.awaited = q.awaited || awaited
 }
 
 // dismiss takes an announcement back.
@@ -124,7 +126,7 @@ func (q *queue) gather(ctx context.Context) bool {
 
 // goesAhead reports whether what waits is launched for before all that were announced are here.
 func (q *queue) goesAhead() bool {
-	return !q.ahead && len(q.coming) > 0 && len(q.waiting) >= firstBatch
+	return q.awaited && !q.ahead && len(q.coming) > 0 && len(q.waiting) >= firstBatch
 }
 
 // take returns all names that wait, sorted; they are busy until released. Those that
@@ -141,7 +143,7 @@ func (q *queue) take() []string {
 		q.ring() // from now on, for gatherMax, the others are waited for
 	} else {
 		clear(q.coming)
-		q.announced = false
+		q.announced, q.awaited = false, false
 	}
 	clear(q.waiting)
 	slices.Sort(names)

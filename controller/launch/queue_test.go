@@ -38,7 +38,7 @@ func TestWhatIsLaunchedTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q, began := newQueue(), time.Now()
-				q.announce(strings.Fields(tt.announced)...)
+				q.announce(true, strings.Fields(tt.announced)...)
 				for at, what := range tt.comes {
 					time.AfterFunc(at*time.Millisecond, func() {
 						if gone, dismissed := strings.CutPrefix(what, "-"); dismissed {
@@ -71,15 +71,17 @@ func TestWhatIsLaunchedTogether(t *testing.T) {
 func TestTheFirstOfManyGoAhead(t *testing.T) {
 	tests := map[string]struct {
 		announced, come int
+		unawaited       bool
 		want            string
 	}{
-		"as many as a first batch":        {25, 25, "25 at 24ms"},
-		"one more":                        {26, 26, "25 at 24ms, 1 at 25ms"},
-		"a thousand":                      {1000, 1000, "25 at 24ms, 975 at 999ms"},
-		"of which some never come":        {100, 60, "25 at 24ms, 35 at 1.024s"},
-		"of which none comes after those": {100, 25, "25 at 24ms"},
-		"beside more that nobody told of": {26, 200, "25 at 24ms, 1 at 25ms, 174 at 234ms"},
-		"that nobody told of":             {0, 60, "60 at 94ms"},
+		"as many as a first batch":        {25, 25, false, "25 at 24ms"},
+		"one more":                        {26, 26, false, "25 at 24ms, 1 at 25ms"},
+		"a thousand":                      {1000, 1000, false, "25 at 24ms, 975 at 999ms"},
+		"of which some never come":        {100, 60, false, "25 at 24ms, 35 at 1.024s"},
+		"of which none comes after those": {100, 25, false, "25 at 24ms"},
+		"beside more that nobody told of": {26, 200, false, "25 at 24ms, 1 at 25ms, 174 at 234ms"},
+		"that nobody told of":             {0, 60, false, "60 at 94ms"},
+		"for which no pod waits":          {200, 200, true, "200 at 199ms"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +90,7 @@ func TestTheFirstOfManyGoAhead(t *testing.T) {
 				for i := range names {
 					names[i] = fmt.Sprintf("claim-%04d", i)
 				}
-				q.announce(names[:tt.announced]...)
+				q.announce(!tt.unawaited, names[:tt.announced]...)
 				for i, name := range names[:tt.come] {
 					time.AfterFunc(time.Duration(i)*time.Millisecond, func() { q.add(name) })
 				}

@@ -65,8 +65,8 @@ type quotas interface {
 	Now() []cluster.Quota
 }
 
-// orders is notified of claims that are about to be created together.
+// orders is notified of claims that are about to be created together, and whether pods wait for some of them.
 type orders interface {
-	Announce(names ...string)
+	Announce(awaited bool, names ...string)
 	Dismiss(name string) // it was not created, or that is not known
 }

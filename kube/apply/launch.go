@@ -40,7 +40,8 @@ func (a *Applier) Launch(ctx context.Context, s *cluster.Snapshot, p plan.Plan) 
 		names[i] = translate.ClaimName(l.Pool, ids[i])
 	}
 	if a.Orders != nil {
-		a.Orders.Announce(names...)
+		isAwaited := func(l plan.Launch) bool { return len(l.Pods) > 0 && !l.Static }
+		a.Orders.Announce(slices.ContainsFunc(p.Launches, isAwaited), names...)
 	}
 	each(len(out), func(i int) {
 		out[i].Launch = p.Launches[i]

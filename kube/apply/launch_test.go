@@ -104,7 +104,7 @@ func TestAClaimOfUnknownFateStaysOrdered(t *testing.T) {
 // expected are claims that were announced and not dismissed.
 type expected map[string]bool
 
-func (e expected) Announce(names ...string) {
+func (e expected) Announce(_ bool, names ...string) {
 	for _, name := range names {
 		e[name] = true
 	}
