@@ -20,6 +20,7 @@ const (
 	LabelZone         = "topology.kubernetes.io/zone"
 	LabelCapacityType = "karpenter.sh/capacity-type"
 	LabelInstanceType = "node.kubernetes.io/instance-type"
+	LabelNodePool     = "karpenter.sh/nodepool"
 	LabelHostname     = "kubernetes.io/hostname"
 	LabelArch         = "kubernetes.io/arch"
 	LabelRegistered   = "karpenter.sh/registered"

@@ -61,6 +61,19 @@ func (p *Pool) HoursBind() bool {
 	return p.Hours.Nodes != nil && (p.Static() || p.Limits.Nodes == nil || *p.Limits.Nodes >= *p.Hours.Nodes)
 }
 
+// Lacking is how many nodes a static pool lacks. A node that names the pool and has lost its NodeClaim is one of its nodes
+// until somebody adopts or deletes it: otherwise a pool whose NodeClaims are lost would be launched once more.
+func (s *Snapshot) Lacking(p *Pool) int64 {
+	n := s.Running(p.ID)
+	for i := range s.Nodes {
+		node := &s.Nodes[i]
+		if name, named := node.Labels.Get(LabelNodePool); named && node.Claim == "" && !node.Deleting && name == p.ID.Name {
+			n++
+		}
+	}
+	return max(0, *p.Replicas-n)
+}
+
 // Running counts the nodes of a pool that are there or are being launched and stay, as spec.replicas counts them: a node
 // that is being deleted or replaced does not count, and the instance in its place does.
 func (s *Snapshot) Running(id PoolID) int64 {

@@ -168,25 +168,22 @@ func excluded(s *cluster.Shape, p *Pool) bool {
 // nameKey returns the label by which nodes say of which pool they are.
 func nameKey(p *Pool) (string, bool) {
 	for _, l := range p.Labels {
-		if l.Value == p.ID.Name && (l.Key == labelPool || l.Key == labelProvisioner) {
+		if l.Value == p.ID.Name && (l.Key == cluster.LabelNodePool || l.Key == labelProvisioner) {
 			return l.Key, true
 		}
 	}
 	return "", false
 }
 
-// Labels that name the pool of a node, in two generations of the API.
-const (
-	labelPool        = "karpenter.sh/nodepool"
-	labelProvisioner = "karpenter.sh/provisioner-name"
-)
+// labelProvisioner names the pool of a node in the older API, as cluster.LabelNodePool does now.
+const labelProvisioner = "karpenter.sh/provisioner-name"
 
 // noSuchPool is for pods that exclude every pool by name: probably the name
 // is misspelt.
 func (w *World) noSuchPool(u *unlucky) []plan.Reason {
 	s := u.Shape
 	var names []string
-	key := labelPool
+	key := cluster.LabelNodePool
 	for i := range w.Pools {
 		p := &w.Pools[i]
 		names = append(names, p.ID.Name)
@@ -229,14 +226,14 @@ func (w *World) olderName(s *cluster.Shape) string {
 		return ""
 	}
 	want := s.NodeTerms[0].Get(labelProvisioner)
-	text := "it asks for " + feasibility.WantWord(constraint.Requirement{Key: labelProvisioner, Set: want}) + ", the label of Provisioners, and there is none: nodes of NodePools have " + labelPool
+	text := "it asks for " + feasibility.WantWord(constraint.Requirement{Key: labelProvisioner, Set: want}) + ", the label of Provisioners, and there is none: nodes of NodePools have " + cluster.LabelNodePool
 	values, _ := want.Finite()
 	for _, v := range values {
 		if slices.Contains(names, v) {
-			return text + ", so select " + labelPool + "=" + v
+			return text + ", so select " + cluster.LabelNodePool + "=" + v
 		}
 		if near, ok := feasibility.NearValue(v, names); ok {
-			return text + " (did you mean " + labelPool + "=" + near + "?)"
+			return text + " (did you mean " + cluster.LabelNodePool + "=" + near + "?)"
 		}
 	}
 	slices.Sort(names)

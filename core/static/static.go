@@ -28,8 +28,8 @@ func Missing(s *cluster.Snapshot, o place.Options) (launches []plan.Launch, shor
 		if !p.Static() || p.NotReady == cluster.PoolDeleting {
 			continue
 		}
-		missing := *p.Replicas - s.Running(p.ID)
-		if missing <= 0 {
+		missing := s.Lacking(p)
+		if missing == 0 {
 			continue
 		}
 		own, reasons := Launches(beside(s, launches), p, min(missing, offering.InstancesMax), o)

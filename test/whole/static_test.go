@@ -13,6 +13,7 @@ import (
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/kube/api/condition"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
@@ -240,5 +241,32 @@ func TestTwoHundredStaticNodesAreLaunchedTogether(t *testing.T) {
 		if launches > 2 {
 			t.Errorf("%d calls launched two hundred nodes of one pool, want 2 at most", launches)
 		}
+	})
+}
+
+// Nodes that name a static pool and have lost their NodeClaims count as its own: none is launched in their place, and
+// once they are adopted none is too many.
+func TestAdoptedNodesCountForAStaticPool(t *testing.T) {
+	reportAWS(t, 1, func(t *testing.T, w *world) {
+		w.pool("default", keeps(3, 0))
+		c := w.start(setup{})
+		w.until(5*time.Minute, "three nodes", func() bool { return w.has(3) })
+		c.stop()
+		for _, claim := range w.claims() {
+			edit(w, &claim, func(c *karpv1.NodeClaim) { c.Finalizers = nil })
+			w.delete(&claim)
+		}
+		before := w.lives()
+		w.start(setup{})
+		time.Sleep(5 * time.Minute)
+		w.unchanged(before)
+		pool := translate.FromNodePool(w.defaultPool())
+		w.adoptAll(pool)
+		w.until(5*time.Minute, "the nodes are adopted", func() bool { return w.adopted(pool) })
+		time.Sleep(5 * time.Minute)
+		w.unchanged(before)
+		w.scaleNodes("default", 2)
+		w.until(10*time.Minute, "two nodes", func() bool { return w.has(2) })
+		w.sound()
 	})
 }

@@ -53,7 +53,7 @@ func (k *known) pool(p *cluster.Pool, nodes []Node) Pool {
 	}
 	if p.Static() {
 		out.SaidBy = p.SaidBy()
-		out.Replicas, out.Missing = p.Replicas, max(0, *p.Replicas-k.Snapshot.Running(p.ID))
+		out.Replicas, out.Missing = p.Replicas, k.Snapshot.Lacking(p)
 		out.Policies = "none: it is static"
 	} else if p.Policy.Never {
 		out.Policies += ", consolidateAfter: Never"
