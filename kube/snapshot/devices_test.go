@@ -232,6 +232,10 @@ func TestPodsGoWhereTheirDevicesAre(t *testing.T) {
 			[]string{gpuNode("n", "g.four"), claimant("a", "one")}, "launch g.one for a"},
 		"a pod whose claim has devices, to their node": {append(four4, has("mine", "n", "gpu-3"), named), "a on n"},
 		"pods that share a claim, together":            {[]string{mine, named, other}, "launch g.one for a b"},
+		"pods that share a claim that nothing can have": {
+			[]string{strings.Replace(mine, "gpu.nvidia.com", "gpu.nvidia.com, count: 9", 1), named, other},
+			"a nowhere: no type has room for devices:gpu.nvidia.com 9 (most: 8)\nb nowhere: affinity over " +
+				"kubernetes.io/hostname to pods with resourceclaim!mine in first, of which none has a place"},
 		"a template that does not exist": {[]string{claimant("a", "none")},
 			"a nowhere: ResourceClaimTemplate default/none of the pod does not exist; create it"},
 		"SC-217 a claim that does not exist": {

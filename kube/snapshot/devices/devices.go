@@ -294,8 +294,8 @@ func (t *Table) AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, place
 		} else if s := t.shared[use.Claim]; use.Template != "" || s.by == use.Pod {
 			all = append(all, r.bundles...)
 		}
-		if use.Template == "" && t.shared[use.Claim].pods > 1 {
-			podspec.ShareDevices(shape, use.Claim)
+		if s := t.shared[use.Claim]; use.Template == "" && s.pods > 1 {
+			podspec.ShareDevices(shape, use.Claim, s.by == use.Pod)
 		}
 	}
 	for _, e := range t.world.needs(all) {

@@ -86,10 +86,14 @@ func IsOfOneNode(s *corev1.NodeSelector) bool {
 // resourceClaimMark begins the label of pods that share a ResourceClaim that has no devices yet.
 const resourceClaimMark = "resourceclaim!"
 
-// ShareDevices makes pods that share a ResourceClaim without devices follow each other to one node, where the first
-// of them gets devices.
-func ShareDevices(shape *cluster.Shape, claim types.NamespacedName) {
-	together(shape, resourceClaimMark+claim.Name, claim.Namespace, corev1.LabelHostname)
+// ShareDevices makes pods that share a ResourceClaim without devices follow to one node the first of them, for which the
+// devices are counted: where it has no place, no other has one.
+func ShareDevices(shape *cluster.Shape, claim types.NamespacedName, first bool) {
+	value := "shared"
+	if first {
+		value = "first"
+	}
+	together(shape, resourceClaimMark+claim.Name, claim.Namespace, corev1.LabelHostname, value, "first")
 }
 
 // ReachDevices has pods go where devices can be used that they have already.

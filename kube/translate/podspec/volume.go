@@ -96,7 +96,7 @@ func (s *Storage) AddVolumes(shape *cluster.Shape, uses []VolumeUse) {
 			continue
 		}
 		if v.together != "" && v.out.Claim != "" {
-			together(shape, claimMark+use.Claim.Name, use.Claim.Namespace, v.together)
+			together(shape, claimMark+use.Claim.Name, use.Claim.Namespace, v.together, "shared", "shared")
 		}
 		terms, ok := both(shape.VolumeTerms, v.terms)
 		if !ok && shape.Unable == "" {
@@ -112,12 +112,12 @@ func (s *Storage) AddVolumes(shape *cluster.Shape, uses []VolumeUse) {
 // claimMark begins the label of pods that share a claim without a volume.
 const claimMark = "claim!"
 
-// together makes pods that share a claim without a volume follow each other:
-// where the first one goes the volume comes to be, and the others must be able
-// to reach it. No label of a pod can have the key that is used for it.
-func together(shape *cluster.Shape, key, namespace, domain string) {
-	shape.Labels = shape.Labels.With(key, "shared")
-	chosen := also(cluster.Selector{}, key, constraint.Values("shared"))
+// together makes pods follow those that have the followed value of a label that stands for what they share, such as a
+// claim without a volume: where the first one goes the volume comes to be, and the others must be able to reach it. No
+// label of a pod can have the key that is used for it.
+func together(shape *cluster.Shape, key, namespace, domain, value, followed string) {
+	shape.Labels = shape.Labels.With(key, value)
+	chosen := also(cluster.Selector{}, key, constraint.Values(followed))
 	shape.Neighbours = append(slices.Clone(shape.Neighbours), cluster.Neighbours{Key: domain, Selector: chosen,
 		Namespaces: []string{namespace}, Volume: true})
 }
