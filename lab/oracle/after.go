@@ -80,16 +80,18 @@ func (st *stage) after() *World {
 			pod := p.GetPod()
 			placed[nameOf(pod)] = true
 			if pod.Status.Phase == corev1.PodPending {
-				pod.Status = corev1.PodStatus{Phase: corev1.PodRunning}
+				pod.Status = corev1.PodStatus{Phase: corev1.PodRunning,
+					ResourceClaimStatuses: pod.Status.ResourceClaimStatuses}
 			}
 			out.Pods = append(out.Pods, pod)
 		}
 	}
 	for _, pod := range st.world.Pods {
-		if again := st.still(pod); again != nil && !placed[nameOf(pod)] {
+		if again := st.still(st.pods[nameOf(pod)]); again != nil && !placed[nameOf(pod)] {
 			out.Pods = append(out.Pods, again)
 		}
 	}
+	out.Slices, out.ResourceClaims = st.devices.store()
 	return &out
 }
 
@@ -112,6 +114,8 @@ func (st *stage) still(pod *corev1.Pod) *corev1.Pod {
 	}
 	again := pod.DeepCopy()
 	again.Spec.NodeName, again.Status = "", waitingStatus()
+	again.Status.ResourceClaimStatuses = pod.Status.ResourceClaimStatuses
+	st.devices.release(resourceClaimsOf(again)...)
 	return again
 }
 

@@ -27,6 +27,7 @@ func Generate(seed uint64) *World {
 	g := &generator{dice: dice{rand.New(rand.NewPCG(seed, 36))}, World: &World{Seed: seed}}
 	g.features = g.feature()
 	g.Catalogue = g.catalogue()
+	g.drivers = newDrivers(g.World)
 	g.namespaces()
 	g.pools()
 	g.storageClasses()
@@ -34,6 +35,7 @@ func Generate(seed uint64) *World {
 	for i := range g.few(50) {
 		g.node(i)
 	}
+	g.drivers.publish()
 	for i := range g.few(4) {
 		g.machine(i)
 	}
@@ -48,6 +50,7 @@ type generator struct {
 	*World
 	features features
 	used     map[string]corev1.ResourceList // by node
+	drivers  *drivers
 }
 
 // features are what the pods of a world may use, so that most worlds are

@@ -18,7 +18,8 @@ import (
 
 // kept draws what is kept whatever pods wait: static pools, and a CapacityBuffer. Its dice are its own.
 func (g *generator) kept() {
-	own := &generator{dice: dice{rand.New(rand.NewPCG(g.Seed, 39))}, World: g.World, features: g.features}
+	own := &generator{dice: dice{rand.New(rand.NewPCG(g.Seed, 39))}, World: g.World, features: g.features,
+		drivers: &drivers{}}
 	if own.one(3) {
 		own.static()
 	}

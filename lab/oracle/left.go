@@ -15,14 +15,18 @@ import (
 type constraintTaint = constraint.Taint
 
 // judgeLeft asks the scheduler about every pod that the plan leaves, in the
-// state that the plan leads to.
+// state that the plan leads to. Of pods with ResourceClaims it asks where plans count devices exactly.
 func (st *stage) judgeLeft(ctx context.Context) {
+	exact := st.devices.countExactly(st.world)
 	for _, u := range st.plan.Unplaced {
 		for i, p := range u.Pods {
 			pod := st.waitingPod(p)
 			if pod == nil {
 				st.report(Disagreement{Kind: Broken, Pod: p.Namespace + "/" + p.Name, Plugin: "left", Reason: "the world has no such pod"})
 				continue
+			}
+			if len(pod.Spec.ResourceClaims) > 0 && !exact {
+				break
 			}
 			if !st.refused(ctx, pod, u) || i == 0 && !st.unsold(ctx, pod, u) {
 				break
@@ -65,7 +69,7 @@ func (st *stage) whatever(ctx context.Context, pod *corev1.Pod, name string) boo
 // as reports whether the node would take the pod if it were this option.
 func (st *stage) as(ctx context.Context, pod *corev1.Pod, name string, o option) bool {
 	defer st.asBefore()()
-	st.become(name, o)
+	st.become(ctx, name, o)
 	return st.judge(ctx, pod, name)[0].accepted
 }
 

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -29,7 +30,7 @@ type undecidedMachine struct {
 // eachOutcome shows the ways in which instances being launched may turn out together as
 // long as holds is true, and reports whether it always was. The nodes are what they were
 // before when it returns.
-func (st *stage) eachOutcome(pod *corev1.Pod, node string, holds func() bool) bool {
+func (st *stage) eachOutcome(ctx context.Context, pod *corev1.Pod, node string, holds func() bool) bool {
 	machines := st.undecidedMachines(pod)
 	if len(machines) == 0 {
 		return true
@@ -38,7 +39,7 @@ func (st *stage) eachOutcome(pod *corev1.Pod, node string, holds func() bool) bo
 	tries := func(choose func(m *undecidedMachine) int) bool {
 		for i := range machines {
 			m := &machines[i]
-			st.become(m.name, m.options[choose(m)])
+			st.become(ctx, m.name, m.options[choose(m)])
 		}
 		return holds()
 	}
@@ -173,6 +174,9 @@ func (st *stage) keysAbout(pod *corev1.Pod) []string {
 	if slices.ContainsFunc(claimsOf(pod), func(name string) bool { return st.made[pod.Namespace+"/"+name] != "" }) {
 		seen[api.LabelZone] = true
 	}
+	if len(pod.Spec.ResourceClaims) > 0 {
+		seen[api.LabelInstanceType] = true
+	}
 	delete(seen, cluster.LabelHostname)
 	return slices.SortedFunc(maps.Keys(seen), cmp.Compare[string])
 }
@@ -192,7 +196,7 @@ func nodeKeys(pod *corev1.Pod) []string {
 
 // become makes the node the one that the instance is if it turns out so, with the daemon
 // pods that it has then.
-func (st *stage) become(name string, o option) {
+func (st *stage) become(ctx context.Context, name string, o option) {
 	before := st.nodes.byName[name]
 	changed := nodeObject(name, o.instanceType, o.labels.With(cluster.LabelHostname, name))
 	changed.Spec.Taints = before.Node().Spec.Taints
@@ -209,6 +213,7 @@ func (st *stage) become(name string, o option) {
 		}
 	}
 	st.nodes.replace(name, info)
+	st.devices.become(ctx, changed)
 	st.moveVolumes(changed)
 	var limits *storagev1.CSINode
 	if len(o.instanceType.Attachable) > 0 {
@@ -259,7 +264,7 @@ func (st *stage) showLimits(name string, limits *storagev1.CSINode) {
 
 // asBefore returns what undoes everything that become does from now on.
 func (st *stage) asBefore() func() {
-	nodes, limits := st.nodes.saved(), map[string]*storagev1.CSINode{}
+	nodes, devices, limits := st.nodes.saved(), st.devices.saved(), map[string]*storagev1.CSINode{}
 	var volumes []*corev1.PersistentVolume
 	for claim := range st.made {
 		if v, _ := st.volumeOf(claim); v != nil {
@@ -273,6 +278,7 @@ func (st *stage) asBefore() func() {
 	}
 	return func() {
 		st.nodes.restore(nodes)
+		devices()
 		for _, v := range volumes {
 			_ = st.store(v).Update(v)
 		}

@@ -62,6 +62,7 @@ func (g *generator) template(i int) *corev1.Pod {
 	g.neighbourRules(s)
 	g.portRules(s)
 	g.volumeRules(pod)
+	g.drivers.claimRules(pod)
 	return pod
 }
 
@@ -116,9 +117,13 @@ func (g *generator) running(pod *corev1.Pod) {
 	if !g.take(n, pod) {
 		return
 	}
+	pod, ok := g.drivers.runs(pod, n)
+	if !ok {
+		return
+	}
 	g.stabilize(pod, n)
 	pod.Spec.NodeName = n.Name
-	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, ResourceClaimStatuses: pod.Status.ResourceClaimStatuses}
 	switch {
 	case g.one(10):
 		at := metav1.NewTime(began.Add(-time.Second))
@@ -133,7 +138,7 @@ func (g *generator) running(pod *corev1.Pod) {
 
 func (g *generator) waiting(pod *corev1.Pod) {
 	pod.Status = waitingStatus()
-	g.Pods = append(g.Pods, pod)
+	g.Pods = append(g.Pods, g.drivers.waits(pod))
 }
 
 // waitingStatus is that of a pod for which the scheduler found no node.

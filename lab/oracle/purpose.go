@@ -28,7 +28,7 @@ func (st *stage) onPurpose(ctx context.Context, pod *corev1.Pod, node string) bo
 // sees what they became, some seconds later. What speaks for it is always one way in which
 // all of them turn out, in which it is refused.
 func (st *stage) undecided(ctx context.Context, pod *corev1.Pod, node string) bool {
-	return !st.eachOutcome(pod, node, func() bool { return st.judge(ctx, pod, node)[0].accepted })
+	return !st.eachOutcome(ctx, pod, node, func() bool { return st.judge(ctx, pod, node)[0].accepted })
 }
 
 // lacksRoom: an instance that may still turn out to be of several types counts as having the least that any of them has,
@@ -119,7 +119,9 @@ func (st *stage) spreadsFurther(ctx context.Context, pod *corev1.Pod, node strin
 			open(o, taintsOf(st.nodes.byName[m.name].Node()))
 		}
 	}
-	accepted := st.eachOutcome(pod, node, func() bool { return st.judge(ctx, pod, node)[0].plugin != names.PodTopologySpread })
+	accepted := st.eachOutcome(ctx, pod, node, func() bool {
+		return st.judge(ctx, pod, node)[0].plugin != names.PodTopologySpread
+	})
 	for _, name := range added {
 		st.leave(name)
 	}

@@ -122,6 +122,9 @@ func (st *stage) addNodes() error {
 		if err := st.add(shown, st.driversToCome(shown)); err != nil {
 			return err
 		}
+		if starts(n) {
+			st.devices.publish(n.Name, n.Labels[api.LabelInstanceType])
+		}
 		if !as.Deleting {
 			st.open = append(st.open, n.Name)
 		}
@@ -228,6 +231,7 @@ func (st *stage) arrive(name string, o option, taints []constraintTaint) error {
 	if len(o.instanceType.Attachable) > 0 {
 		limits = csiNode(name, o.instanceType.Attachable)
 	}
+	st.devices.publish(name, n.Labels[api.LabelInstanceType])
 	return st.add(n, limits)
 }
 
@@ -244,6 +248,10 @@ func (st *stage) targetRunning() error {
 	}
 	for _, pod := range st.world.Pods {
 		name := pod.Namespace + "/" + pod.Name
+		pod = st.devices.withClaims(pod)
+		if moving[name] {
+			st.devices.release(resourceClaimsOf(pod)...)
+		}
 		st.pods[name] = pod
 		_, placed := st.nodes.byName[pod.Spec.NodeName]
 		if placed && !moving[name] && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
@@ -290,6 +298,10 @@ func (st *stage) place(ctx context.Context) error {
 		}
 		v := st.judge(ctx, pod, x.Target)[0]
 		if v.plugin == names.PodTopologySpread && st.gone() {
+			v = st.judge(ctx, pod, x.Target)[0]
+		}
+		on := st.nodes.byName[x.Target].Node()
+		if (v.accepted || v.plugin == names.DynamicResources) && st.devices.plan(ctx, on, pod) {
 			v = st.judge(ctx, pod, x.Target)[0]
 		}
 		if !v.accepted {

@@ -3,7 +3,6 @@ package oracle
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
@@ -33,6 +31,7 @@ type scheduler struct {
 	nodes     *nodeList
 	factory   informers.SharedInformerFactory
 	made      map[string]string // claims, as namespace/name, whose volume is made for a pod: on which node
+	devices   *devices
 }
 
 // verdict is what the plugins say of one pod on one node.
@@ -42,17 +41,14 @@ type verdict struct {
 	reason   string
 }
 
-// profile is the scheduler's default one, without dynamic resources, which
-// need a tracker of their own and of which no world has any.
+// profile is the scheduler's default one.
 var profile = sync.OnceValues(func() (*config.KubeSchedulerProfile, error) {
 	metrics.Register()
 	defaults, err := latest.Default()
 	if err != nil {
 		return nil, fmt.Errorf("read the scheduler's default configuration: %w", err)
 	}
-	p := &defaults.Profiles[0]
-	p.Plugins.MultiPoint.Enabled = slices.DeleteFunc(p.Plugins.MultiPoint.Enabled, func(e config.Plugin) bool { return e.Name == names.DynamicResources })
-	return p, nil
+	return &defaults.Profiles[0], nil
 })
 
 // newScheduler returns a scheduler that knows the world's storage and
@@ -63,7 +59,8 @@ func newScheduler(ctx context.Context, w *World) (*scheduler, error) {
 		return nil, err
 	}
 	client := fake.NewClientset()
-	s := &scheduler{nodes: newNodeList(), made: map[string]string{}, factory: informers.NewSharedInformerFactory(client, 0)}
+	s := &scheduler{nodes: newNodeList(), made: map[string]string{},
+		factory: informers.NewSharedInformerFactory(client, 0), devices: newDevices(w)}
 	for _, o := range w.objects() {
 		if store := s.store(o); store != nil {
 			if err := store.Add(o); err != nil {
@@ -75,6 +72,7 @@ func newScheduler(ctx context.Context, w *World) (*scheduler, error) {
 		frameworkruntime.WithClientSet(client),
 		frameworkruntime.WithInformerFactory(s.factory),
 		frameworkruntime.WithSnapshotSharedLister(s.nodes),
+		frameworkruntime.WithSharedDRAManager(draManager{s.devices}),
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(s.factory.Storage().V1().CSINodes().Lister())))
 	if err != nil {
 		return nil, fmt.Errorf("build kube-scheduler's plugins: %w", err)
@@ -215,9 +213,10 @@ func volumeFor(claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClas
 	return volume
 }
 
-// leave takes a node away again.
+// leave takes a node away again, and what drivers publish of it.
 func (s *scheduler) leave(name string) {
 	s.nodes.remove(name)
+	delete(s.devices.slices, name)
 	if stored, found, _ := s.store(&storagev1.CSINode{}).GetByKey(name); found {
 		_ = s.store(&storagev1.CSINode{}).Delete(stored)
 	}

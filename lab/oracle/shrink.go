@@ -68,7 +68,8 @@ func (s *shrinker) dropObjects() bool {
 
 // kept are lists that stay whole: a volume whose claim is there and itself is
 // not would be a disagreement of another kind. What no pod uses goes at the end.
-var kept = map[string]bool{"Namespaces": true, "Classes": true, "Volumes": true, "Requests": true}
+var kept = map[string]bool{"Namespaces": true, "Classes": true, "Volumes": true, "Requests": true,
+	"DeviceClasses": true, "ResourceClaims": true}
 
 // withoutUnused is a copy without claims that no pod uses and their volumes.
 func (w *World) withoutUnused() *World {
@@ -178,6 +179,7 @@ func simplerPods(pod *corev1.Pod) []func(*corev1.Pod) *corev1.Pod {
 	add(func(p *corev1.Pod) { p.Spec.Tolerations = nil })
 	add(func(p *corev1.Pod) { p.Spec.NodeSelector = nil })
 	add(func(p *corev1.Pod) { p.Spec.Volumes = nil })
+	add(func(p *corev1.Pod) { p.Spec.ResourceClaims, p.Spec.Containers[0].Resources.Claims = nil, nil })
 	add(func(p *corev1.Pod) { p.Spec.Priority = nil })
 	add(func(p *corev1.Pod) { p.Spec.Containers[0].Ports = nil })
 	add(func(p *corev1.Pod) { p.Spec.Containers[0].Resources = corev1.ResourceRequirements{} })

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,12 +42,19 @@ type World struct {
 	Requests   []*corev1.PersistentVolumeClaim `json:"requests,omitempty"`
 	Templates  []*corev1.PodTemplate           `json:"templates,omitempty"`
 	Buffers    []*v1beta1.CapacityBuffer       `json:"buffers,omitempty"`
+
+	DeviceClasses  []*resourcev1.DeviceClass           `json:"deviceClasses,omitempty"`
+	Slices         []*resourcev1.ResourceSlice         `json:"slices,omitempty"`
+	ClaimTemplates []*resourcev1.ResourceClaimTemplate `json:"claimTemplates,omitempty"`
+	ResourceClaims []*resourcev1.ResourceClaim         `json:"resourceClaims,omitempty"`
 }
 
 // Snapshot reads the world as the controller reads a live cluster.
 func (w *World) Snapshot(ctx context.Context) (*cluster.Snapshot, error) {
 	offered := func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return w.Catalogue, "" }
-	s, err := snapshot.Read(ctx, reader{w}, offered, func() time.Time { return began })
+	k := snapshot.New(offered, func() time.Time { return began })
+	k.Configure(func(s *snapshot.Settings) { s.PlanDevices = true })
+	s, err := k.Read(ctx, reader{w})
 	if err != nil {
 		return nil, fmt.Errorf("take a snapshot of world %d: %w", w.Seed, err)
 	}

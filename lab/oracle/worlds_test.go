@@ -33,7 +33,8 @@ func TestEveryRuleIsAskedFor(t *testing.T) {
 		cancel()
 	}
 	for _, plugin := range []string{"", names.NodeUnschedulable, names.TaintToleration, names.NodeAffinity, names.NodePorts, names.NodeResourcesFit,
-		names.VolumeRestrictions, names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.PodTopologySpread, names.InterPodAffinity} {
+		names.VolumeRestrictions, names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone,
+		names.PodTopologySpread, names.InterPodAffinity, names.DynamicResources} {
 		if said[plugin] < 20 {
 			t.Errorf("%q decides %d cases of %v, want 20", plugin, said[plugin], said)
 		}
