@@ -51,6 +51,7 @@ type Offering struct {
 	ReservedCapacities []ReservedCapacity       // what an instance of the offering is taken from, one of each, sorted by name; none: not counted
 	Risk               float64                  // of a spot instance: interruptions that are expected in an hour; 0: not known
 	Labels             constraint.Labels        // what nodes get from the offering, zone and capacity type included
+	Cover              Cover                    // what pays for it beside Price; see core/coverage
 	Unless             constraint.Label         // launched only for pods that require that no node has this label; zero: for all
 }
 
@@ -176,6 +177,7 @@ type Pool struct {
 	Hours         Hours      // of its schedule; Replicas or Limits say the same
 	Catalogue     *Catalogue // the instance types of its class; nil where the class is not ready
 	NotReady      string     // why nothing may be launched; empty if it may
+	Uncommitted   bool       // its instances are planned at their prices, whatever commitments pay for them
 	Policy        Policy
 	Repair        Repair
 	Boot          time.Duration // what instances of the pool usually take from launch to being initialised; 0: not known

@@ -250,8 +250,8 @@ func (c *Catalogue) listPrice(labels constraint.Labels) (price quantity.MicroUSD
 	}
 	option = cmp.Or(option, string(OnDemand))
 	for i := range t.Offerings {
-		if o := &t.Offerings[i]; o.Priced && o.Zone == zone && string(o.Option) == option && o.Price >= price {
-			price, known = o.Price, true
+		if o := &t.Offerings[i]; o.Priced && o.Zone == zone && string(o.Option) == option && o.ListPrice() >= price {
+			price, known = o.ListPrice(), true
 		}
 	}
 	return price, known
@@ -272,7 +272,7 @@ func (s *Snapshot) takenByInstance(m *Instance, costs bool) Taking {
 	for _, o := range p.mayBecome(m) {
 		switch {
 		case o.Priced:
-			t.Cost, t.Unpriced = max(t.Cost, o.Price+p.PerInstance()), false
+			t.Cost, t.Unpriced = max(t.Cost, o.ListPrice()+p.PerInstance()), false
 		case o.Available:
 			return Taking{Name: m.Claim, Capacity: m.Capacity, Unpriced: true}
 		}

@@ -26,14 +26,23 @@ func (p *Pool) CostOf(n *Node) quantity.MicroUSDPerHour {
 }
 
 // PriceOf returns the lowest known price among what the instance is or may become, by the pool's
-// catalogue; ok is false when none is known.
+// catalogue and without commitments; ok is false when none is known.
 func (p *Pool) PriceOf(m *Instance) (price quantity.MicroUSDPerHour, ok bool) {
-	for _, o := range p.mayBecome(m) {
-		if o.Priced && (!ok || o.Price < price) {
-			price, ok = o.Price, true
+	if _, o := p.Cheapest(m); o != nil {
+		return o.Price, true
+	}
+	return 0, false
+}
+
+// Cheapest returns the first of the cheapest offerings with a known price among what the instance is or may become, and
+// its type; nil where there is none. What commitments pay does not count.
+func (p *Pool) Cheapest(m *Instance) (of *InstanceType, by *Offering) {
+	for t, o := range p.mayBecome(m) {
+		if o.Priced && !o.Covered() && (by == nil || o.Price < by.Price) {
+			of, by = t, o
 		}
 	}
-	return price, ok
+	return of, by
 }
 
 // mayBecome lists what the instance is or may become, by the pool's catalogue.

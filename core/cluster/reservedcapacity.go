@@ -6,12 +6,19 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 )
 
-// ReservedCapacity is what is had so many times only: room in a capacity reservation, or for
-// instances of a placement group in one zone.
+// ReservedCapacity is what is had so many times only: room in a capacity reservation, for
+// instances of a placement group in one zone, or in a commitment.
 type ReservedCapacity struct {
-	Name string // shared by all offerings that draw on it, of whatever instance type and pool
-	Left int64  // instances that are left, less those being launched
+	Name  string // shared by all offerings that draw on it, of whatever instance type and pool
+	Left  int64  // instances that are left, less those being launched; of a commitment its units
+	Units int64  // of a commitment: how many of Left one instance takes; 0: it is none, and one instance takes one
 }
+
+// OfCommitment reports whether it is room in a commitment.
+func (r ReservedCapacity) OfCommitment() bool { return r.Units > 0 }
+
+// Takes is how much of Left one instance takes.
+func (r ReservedCapacity) Takes() int64 { return max(1, r.Units) }
 
 // Reservation is the capacity reservation that instances of the offering are launched into, as
 // their label has it; empty: into none.

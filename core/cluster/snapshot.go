@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/daemok/daemok/core/commitment"
 )
 
 // Snapshot is what was known at one moment. It is never modified: With and
@@ -34,6 +36,8 @@ type Snapshot struct {
 	Unread string
 
 	Repair Repair // of nodes that are of no pool
+
+	Commitments commitment.Commitments // of the account, in its Region
 }
 
 // Sort puts every list in its order. Builders call it once, before the

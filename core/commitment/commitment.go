@@ -28,13 +28,17 @@ type Commitments struct {
 	Plans    []SavingsPlan
 }
 
+// Any reports whether there are any.
+func (c *Commitments) Any() bool { return len(c.Reserved)+len(c.Plans) > 0 }
+
 // ReservedInstances are one purchase of Reserved Instances.
 type ReservedInstances struct {
 	ID           string
 	InstanceType string
 	Zone         string // of zonal ones; empty: they are of the Region
 	Count        int64
-	Flexible     bool // of the Region, for Linux with default tenancy, of a family for which AWS allows it: any size
+	Elsewhere    int64 // of Count: what instances use that are not given, such as those of other clusters
+	Flexible     bool  // of the Region, for Linux with default tenancy, of a family for which AWS allows it: any size
 }
 
 // SavingsPlan is one purchase of a Savings Plan.
@@ -42,13 +46,22 @@ type SavingsPlan struct {
 	ID         string
 	Family     string // of an EC2 Instance Savings Plan, such as m5; empty: it is a Compute Savings Plan
 	Commitment quantity.MicroUSDPerHour
+	Elsewhere  quantity.MicroUSDPerHour            // of Commitment: as of Reserved Instances
 	Rates      map[string]quantity.MicroUSDPerHour // by instance type
 	// Discount is the share of the price on demand that types without a rate save; 0: they are not covered.
 	Discount float64
 }
 
+// units is how much of them is for the instances that are given, in quarters of normalized units, or in instances.
+func (r *ReservedInstances) units() int64 {
+	return max(0, r.Count-r.Elsewhere) * weight(r.InstanceType)
+}
+
+// dollars is how much of it is for the instances that are given.
+func (p *SavingsPlan) dollars() quantity.MicroUSDPerHour { return max(0, p.Commitment-p.Elsewhere) }
+
 // rate is what an hour of the instance costs by the plan; ok is false where it does not cover it.
-func (p *SavingsPlan) rate(u *usage) (rate quantity.MicroUSDPerHour, ok bool) {
+func (p *SavingsPlan) rate(u *Usage) (rate quantity.MicroUSDPerHour, ok bool) {
 	if p.Family != "" && p.Family != familyOf(u.InstanceType) {
 		return 0, false
 	}
@@ -81,40 +94,48 @@ type Unused struct {
 
 // Divide computes the bill of the instances. Cost: instances x commitments.
 func Divide(c Commitments, running []Usage) (out Bill) {
-	all := usages(running)
-	for i := range c.Reserved {
-		out.Unused = append(out.Unused, Unused{ID: c.Reserved[i].ID})
+	d := divide(&c, running)
+	for i, left := range d.reserved {
+		instances := float64(left) / float64(weight(c.Reserved[i].InstanceType))
+		out.Unused = append(out.Unused, Unused{ID: c.Reserved[i].ID, Instances: instances})
 	}
-	left := make([]int64, len(c.Reserved)) // in quarters of normalized units, or in instances
-	for i := range c.Reserved {
-		left[i] = c.Reserved[i].Count * weight(c.Reserved[i].InstanceType)
+	for i, left := range d.plans {
+		out.Unused = append(out.Unused, Unused{ID: c.Plans[i].ID, Commitment: left})
 	}
-	for _, step := range []scope{ofZone, ofType, ofFamily} {
-		for i := range c.Reserved {
-			if r := &c.Reserved[i]; r.joins(step) {
-				left[i] = reserve(r, step, left[i], all)
-			}
-		}
-	}
-	for i := range left {
-		out.Unused[i].Instances = float64(left[i]) / float64(weight(c.Reserved[i].InstanceType))
-	}
-	plans := make([]quantity.MicroUSDPerHour, len(c.Plans))
-	for _, ofFamily := range []bool{true, false} {
-		for i := range c.Plans {
-			if p := &c.Plans[i]; (p.Family != "") == ofFamily {
-				plans[i] = p.cover(all)
-			}
-		}
-	}
-	for i := range plans {
-		out.Unused = append(out.Unused, Unused{ID: c.Plans[i].ID, Commitment: plans[i]})
-	}
-	for _, u := range all {
+	for _, u := range d.all {
 		out.Cost += u.cost
 	}
 	out.Unused = slices.DeleteFunc(out.Unused, func(x Unused) bool { return x.Instances == 0 && x.Commitment == 0 })
 	return out
+}
+
+// division is what instances are covered by, and what is left of each commitment.
+type division struct {
+	all      []*usage
+	reserved []int64 // in quarters of normalized units, or in instances
+	plans    []quantity.MicroUSDPerHour
+}
+
+func divide(c *Commitments, running []Usage) *division {
+	d := &division{usages(running), make([]int64, len(c.Reserved)), make([]quantity.MicroUSDPerHour, len(c.Plans))}
+	for i := range c.Reserved {
+		d.reserved[i] = c.Reserved[i].units()
+	}
+	for _, step := range []scope{ofZone, ofType, ofFamily} {
+		for i := range c.Reserved {
+			if r := &c.Reserved[i]; r.joins(step) {
+				d.reserved[i] = reserve(r, step, d.reserved[i], d.all)
+			}
+		}
+	}
+	for _, ofFamily := range []bool{true, false} {
+		for i := range c.Plans {
+			if p := &c.Plans[i]; (p.Family != "") == ofFamily {
+				d.plans[i] = p.cover(d.all)
+			}
+		}
+	}
+	return d
 }
 
 // usage is an instance with what of it nothing covers yet.
@@ -167,7 +188,7 @@ func (r *ReservedInstances) joins(step scope) bool {
 }
 
 // covers reports whether they are for the instance in a step.
-func (r *ReservedInstances) covers(u *usage, step scope) bool {
+func (r *ReservedInstances) covers(u *Usage, step scope) bool {
 	switch step {
 	case ofZone:
 		return r.Zone == u.Zone && r.InstanceType == u.InstanceType
@@ -181,7 +202,7 @@ func (r *ReservedInstances) covers(u *usage, step scope) bool {
 // reserve covers instances with what is left of Reserved Instances, and returns what is left then.
 func reserve(r *ReservedInstances, step scope, left int64, all []*usage) int64 {
 	for _, u := range all {
-		if left > 0 && u.left > 0 && r.covers(u, step) {
+		if left > 0 && u.left > 0 && r.covers(&u.Usage, step) {
 			n := min(left, u.left)
 			u.cover(n)
 			left -= n
@@ -198,7 +219,7 @@ func (p *SavingsPlan) cover(all []*usage) (left quantity.MicroUSDPerHour) {
 	}
 	var covered []at
 	for _, u := range all {
-		if rate, ok := p.rate(u); ok && u.cost > 0 {
+		if rate, ok := p.rate(&u.Usage); ok && u.cost > 0 {
 			covered = append(covered, at{u, rate})
 		}
 	}
@@ -206,7 +227,7 @@ func (p *SavingsPlan) cover(all []*usage) (left quantity.MicroUSDPerHour) {
 		// The share of the price that is left to pay is rate/price: compared without dividing.
 		return cmp.Or(cmp.Compare(a.rate*b.OnDemand, b.rate*a.OnDemand), cmp.Compare(a.rate, b.rate))
 	})
-	left = p.Commitment
+	left = p.dollars()
 	for _, u := range covered {
 		needs := u.rate * u.cost / u.OnDemand // at the plan's rate, for what is not covered yet
 		if needs <= left {

@@ -72,7 +72,7 @@ func TestDivide(t *testing.T) {
 			"m5.2xlarge", 192_000, nil,
 		},
 		"flexible ones leave a part": {
-			Commitments{Reserved: []reserved{{"ri", "m5.xlarge", "", 1, true}}},
+			Commitments{Reserved: []reserved{{ID: "ri", InstanceType: "m5.xlarge", Count: 1, Flexible: true}}},
 			"m5.large", 0, []Unused{{"ri", 0.5, 0}},
 		},
 		"flexible ones cover the smallest first": {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/pack"
@@ -90,7 +91,9 @@ func DecideAgain(s *cluster.Snapshot, policy Policy, effort Effort, found *disru
 }
 
 func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption.Found) plan.Plan {
-	known, fixed := s, replicasOf(s, policy)
+	known := s
+	s = coverage.Offered(s)
+	fixed := replicasOf(s, policy)
 	s = fixed.begun(s)
 	booked := bookingsOf(s, policy, effort)
 	s = booked.begun(s, policy)
@@ -111,7 +114,7 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 		Buffers:    room.buffers,
 		Joining:    placed.Joining,
 		Holds:      stayFor(s, placed.Placements),
-		CostBefore: cost(known),
+		CostBefore: cost(known) - coverage.PaidFor(known),
 		Steps:      placed.Steps + coming.Steps + room.steps + booked.steps,
 		Exhausted:  placed.Exhausted,
 		Bound:      placed.Bound,
@@ -140,7 +143,7 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 	booked.join(&out)
 	fixed.join(&out)
 	nameOverlays(known, &out)
-	out.CostAfter = out.CostBefore + change(known, &out)
+	out.CostAfter = out.CostBefore + change(known, &out) - coverage.BillOf(known).Pays(changeOf(&out))
 	return out
 }
 
@@ -196,7 +199,7 @@ func (p Policy) leaving() disruption.Options {
 // Leaving begins a search for nodes that may go beside what the plan for the
 // same snapshot does. Pods that wait need not wait for it.
 func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Search {
-	s = withoutSurplus(s, p.Moves)
+	s = withoutSurplus(coverage.Offered(s), p.Moves)
 	coming := coming(s, p.Placements, policy).Placements
 	s, others := withVirtual(promised(s, coming), p.VirtualPlaces())
 	taken := concat(concat(p.Placements, coming), others)
@@ -351,15 +354,30 @@ func nodeCost(s *cluster.Snapshot, n *cluster.Node) quantity.MicroUSDPerHour {
 	return n.Price
 }
 
-// change is what the plan adds to the cost, less what it removes.
+// changeOf is what the plan launches and removes.
+func changeOf(p *plan.Plan) (out coverage.Change) {
+	out.Launches = slices.Clone(p.Launches)
+	for i := range p.Moves {
+		out.Launches = append(out.Launches, p.Moves[i].Launches...)
+	}
+	for _, r := range p.Removals() {
+		out.Nodes = append(out.Nodes, r.Node)
+	}
+	for _, w := range p.Withdrawals {
+		out.Claims = append(out.Claims, w.Claim)
+	}
+	return out
+}
+
+// change is what the plan adds to the cost, less what it removes, without commitments.
 func change(s *cluster.Snapshot, p *plan.Plan) quantity.MicroUSDPerHour {
 	var sum quantity.MicroUSDPerHour
 	for _, l := range p.Launches {
-		sum += l.Choice.Cost()
+		sum += l.Choice.ListCost()
 	}
 	for i := range p.Moves {
 		for _, l := range p.Moves[i].Launches {
-			sum += l.Choice.Cost()
+			sum += l.Choice.ListCost()
 		}
 	}
 	withdrawn := map[string]bool{}

@@ -45,7 +45,7 @@ func (x *Search) consolidator(all []*candidate) *consolidator {
 		if by, why := x.mayNotConsolidate(c); why != "" {
 			x.keepBy(c, c.saving(), by, why)
 		} else if c.mayConsolidate() {
-			c.ratio, c.expensive = float64(nodeCost(c))/disruptionCost(c), x.economy.expensive(c)
+			c.ratio, c.expensive = float64(x.economy.cost(c))/disruptionCost(c), x.economy.expensive(c)
 			out.left = append(out.left, c)
 		}
 	}
@@ -173,7 +173,11 @@ func (x *consolidator) barred(c *candidate) (by plan.KeptBy, why string) {
 	if why = cmp.Or(x.safety.leaderless(c, false), x.safety.failsJob(c)); why != "" {
 		return plan.KeptByRule, why
 	}
-	return plan.KeptByFinding, x.economy.unworthy(c, "at most ", nodeCost(c)) // not even if its pods cost nothing elsewhere
+	if x.economy.cost(c) <= 0 && x.economy.bill.Covered(c.Name) > 0 {
+		return plan.KeptByFinding, "commitments pay for it, whether it runs or not"
+	}
+	// Not even if its pods cost nothing elsewhere.
+	return plan.KeptByFinding, x.economy.unworthy(c, "at most ", x.economy.cost(c))
 }
 
 // remove lets the node go if its pods have room on others, or if a cheaper instance holds them where its pool undersells
@@ -208,7 +212,7 @@ func (x *consolidator) replace(c *candidate) (why string) {
 
 // accept lets the node go as the answer says; why says what is in the way; empty: it goes.
 func (x *consolidator) accept(c *candidate, a *place.Result, preferences demand.Counting) (why string) {
-	saves := savings(c, a)
+	saves := x.economy.savings(c, a)
 	if why = cmp.Or(x.economy.unworthy(c, "", saves), x.economy.spotForSpot(c, a)); why != "" {
 		return why
 	}

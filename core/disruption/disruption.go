@@ -17,6 +17,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
@@ -65,7 +66,8 @@ type Search struct {
 type economy struct {
 	*Search
 	wholes   map[cluster.PoolID]whole // nil: not examined yet
-	reserved *bool                    // a pool can have what is reserved; nil: not examined yet
+	reserved *bool                    // a pool can have what is paid for already; nil: not examined yet
+	bill     *coverage.Bill           // of the cluster after the moves so far
 }
 
 // safety says which pods keep nodes although they have room elsewhere.
@@ -86,6 +88,10 @@ func New(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulat
 func begin(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulator, o Options, known *Found) *Search {
 	x := &Search{snapshot: s, options: o, needed: needed, simulator: simulator, pdbs: PDBsOf(s.PDBs), budgets: budgetsOf(s),
 		gone: map[int]bool{}, kept: map[int]bool{}, takes: map[string]bool{}}
+	x.economy.bill = coverage.BillOf(s)
+	if simulator != nil { // with what the plan launches
+		x.economy.bill = coverage.BillOf(simulator.Snapshot())
+	}
 	x.economy.Search, x.safety.Search, x.succession.Search = x, x, x
 	all := candidates(s)
 	x.tasks = []task{x.emptiness(all)}
@@ -192,7 +198,9 @@ func (x *Search) let(c *candidate, reason plan.RemovalReason, note string, with 
 	x.budgets.use(c)
 	x.gone[c.at] = true
 	countAll(x.safety.failing(), c.Node)
-	move := plan.Move{Saves: nodeCost(c), Removals: []plan.Removal{{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.copies()}}}
+	move := plan.Move{Saves: x.economy.savings(c, with), Removals: []plan.Removal{
+		{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.copies()},
+	}}
 	if with == nil {
 		x.untold = append(x.untold, c.at)
 	} else {
@@ -202,8 +210,8 @@ func (x *Search) let(c *candidate, reason plan.RemovalReason, note string, with 
 				x.takes[p.Target] = true
 			}
 		}
-		move.Saves = savings(c, with)
 	}
+	x.economy.bill.Carry(changeOf(c, &place.Result{Launches: move.Launches}))
 	x.Moves = append(x.Moves, move)
 	if with != nil {
 		x.current().Take([]int{c.at}, place.Result{Launches: move.Launches, Placements: move.Placements})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -27,10 +28,10 @@ func Emptying(s *cluster.Snapshot, taken map[string]bool) []plan.Emptying {
 	if s.Freeze != "" {
 		return nil
 	}
-	by := map[cluster.PoolID][]*leaving{}
+	by, bill := map[cluster.PoolID][]*leaving{}, coverage.BillOf(s)
 	for _, c := range candidates(s) {
 		if c.Ready && !taken[c.Name] {
-			by[c.Pool] = append(by[c.Pool], newLeaving(s, c))
+			by[c.Pool] = append(by[c.Pool], newLeaving(s, c, saved(bill, c)))
 		}
 	}
 	var out []plan.Emptying
@@ -49,7 +50,7 @@ type leaving struct {
 	may        bool
 }
 
-func newLeaving(s *cluster.Snapshot, c *candidate) *leaving {
+func newLeaving(s *cluster.Snapshot, c *candidate, cost quantity.MicroUSDPerHour) *leaving {
 	out := &leaving{candidate: c, free: feasibility.Free(c.Node, s.Daemons).ClampNegative(), may: c.mayEmpty()}
 	stay := 0
 	for i := range c.Pods {
@@ -61,7 +62,7 @@ func newLeaving(s *cluster.Snapshot, c *candidate) *leaving {
 			stay++
 		}
 	}
-	if cost := nodeCost(c); cost > 0 {
+	if cost > 0 {
 		out.perDollar = float64(stay) / float64(cost) * 1e6
 	}
 	if c.Emptying() {

@@ -28,7 +28,7 @@ func (x *consolidator) replacement(c *candidate) (a *place.Result, why string) {
 		return nil, noSpotForSpot
 	}
 	share := x.economy.share(c)
-	cost := nodeCost(c)
+	cost := x.economy.cost(c)
 	q := removal.Question{Leave: []int{c.at}, Open: bitset.New(len(x.snapshot.Nodes)), Preferences: c.preferences, Below: cost - max(1, quantity.MicroUSDPerHour(float64(cost)*share))}
 	if x.current().Hopeless(c.at, q.Below) {
 		return nil, x.economy.tooExpensive(c, share)
@@ -58,22 +58,22 @@ func (x *economy) share(c *candidate) float64 {
 		return 0
 	case p.LeastShare > 0:
 		return p.LeastShare
-	case slices.ContainsFunc(x.snapshot.Pools, func(p cluster.Pool) bool { return undersells(&p, c) }):
+	case slices.ContainsFunc(x.snapshot.Pools, func(p cluster.Pool) bool { return x.undersells(&p, c) }):
 		return leastShare
 	}
 	return smallerShare
 }
 
 // expensive reports whether its own pool undersells the node.
-func (x *economy) expensive(c *candidate) bool { return x.replaceable(c) && undersells(c.pool, c) }
+func (x *economy) expensive(c *candidate) bool { return x.replaceable(c) && x.undersells(c.pool, c) }
 
 // undersells reports whether the pool may launch an instance now that has no less cpu and memory than the node, and costs
 // so much less that the node is to be replaced.
-func undersells(pool *cluster.Pool, c *candidate) bool {
+func (x *economy) undersells(pool *cluster.Pool, c *candidate) bool {
 	if pool.Catalogue == nil || pool.NotReady != "" {
 		return false
 	}
-	most := quantity.MicroUSDPerHour(float64(c.Price) * (1 - leastShare))
+	most := quantity.MicroUSDPerHour(float64(x.cost(c)-c.pool.PerInstance()) * (1 - leastShare))
 	for i := range pool.Catalogue.InstanceTypes {
 		k := &pool.Catalogue.InstanceTypes[i]
 		if k.Allocatable.CPU >= c.Allocatable.CPU && k.Allocatable.Memory >= c.Allocatable.Memory && offered(pool, k, most) {
@@ -83,11 +83,12 @@ func undersells(pool *cluster.Pool, c *candidate) bool {
 	return false
 }
 
-// offered reports whether the pool can have the instance type for so much now. What is reserved is paid for already,
-// and had so few times that it counts for nothing here.
+// offered reports whether the pool can have the instance type for so much now. What is reserved, or covered by a
+// commitment, is paid for already, and had so few times that it counts for nothing here.
 func offered(pool *cluster.Pool, instanceType *cluster.InstanceType, most quantity.MicroUSDPerHour) bool {
 	offered := slices.ContainsFunc(instanceType.Offerings, func(o cluster.Offering) bool {
-		return o.Priced && o.Price <= most && o.Available && o.Option != cluster.Reserved && allows(pool.Requirements, o.Labels) && o.Asked(pool.Requirements)
+		return o.Priced && o.Price <= most && o.Available && !o.PaidFor() &&
+			allows(pool.Requirements, o.Labels) && o.Asked(pool.Requirements)
 	})
 	return offered && allows(pool.Requirements, instanceType.Labels) && allows(pool.Floor.Size, instanceType.Labels)
 }
@@ -97,7 +98,7 @@ func allows(r constraint.Requirements, labels constraint.Labels) bool {
 }
 
 // replaceable reports whether instances that are paid for by the hour may be launched in place of the node, or what is
-// reserved.
+// paid for already.
 func (x *economy) replaceable(c *candidate) bool {
 	return c.option() != cluster.Spot || x.options.SpotToSpot || x.hasReserved()
 }
@@ -105,17 +106,16 @@ func (x *economy) replaceable(c *candidate) bool {
 // noSpotForSpot is why a spot instance stays for which another could be launched.
 const noSpotForSpot = "spot instances may not replace spot instances"
 
-// spotForSpot says why the instances of an answer may not be launched: what is reserved, and paid for already, takes the
-// place of any.
+// spotForSpot says why the instances of an answer may not be launched: what is paid for already takes the place of any.
 func (x *economy) spotForSpot(c *candidate, a *place.Result) string {
-	paidFor := !slices.ContainsFunc(a.Launches, func(l plan.Launch) bool { return l.Choice.Option != cluster.Reserved })
+	paidFor := !slices.ContainsFunc(a.Launches, func(l plan.Launch) bool { return !l.Choice.PaidFor() })
 	if paidFor || c.option() != cluster.Spot || x.options.SpotToSpot {
 		return ""
 	}
 	return noSpotForSpot
 }
 
-// hasReserved reports whether a pool can have an instance that is reserved.
+// hasReserved reports whether a pool can have an instance that is paid for already.
 func (x *economy) hasReserved() bool {
 	if x.reserved == nil {
 		x.reserved = new(slices.ContainsFunc(x.snapshot.Pools, offersReserved))
@@ -125,7 +125,7 @@ func (x *economy) hasReserved() bool {
 
 func offersReserved(p cluster.Pool) bool {
 	return p.Catalogue != nil && p.NotReady == "" && slices.ContainsFunc(p.Catalogue.InstanceTypes, func(k cluster.InstanceType) bool {
-		return slices.ContainsFunc(k.Offerings, func(o cluster.Offering) bool { return o.Option == cluster.Reserved && o.Available })
+		return slices.ContainsFunc(k.Offerings, func(o cluster.Offering) bool { return o.PaidFor() && o.Available })
 	})
 }
 

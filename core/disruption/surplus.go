@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/plan"
 )
 
@@ -51,14 +52,15 @@ func (x *Surplus) remove(s *cluster.Snapshot, p *cluster.Pool, many int) {
 		}
 		many--
 	}
-	list := bySacrifice(s, p)
+	list, bill := bySacrifice(s, p), coverage.BillOf(s)
 	for _, c := range list[:min(many, len(list))] {
 		if why := cmp.Or(s.Freeze, c.Rests); why != "" {
 			x.Kept = append(x.Kept, plan.Kept{Node: c.Name, Reason: plan.Overprovisioned, By: plan.KeptByRule, Why: why})
 			continue
 		}
 		removal := plan.Removal{Node: c.Name, Claim: c.Claim, Pool: p.ID, Reason: plan.Overprovisioned, Note: note, Pods: c.copies()}
-		x.Moves = append(x.Moves, plan.Move{Removals: []plan.Removal{removal}, Saves: nodeCost(c)})
+		x.Moves = append(x.Moves, plan.Move{Removals: []plan.Removal{removal}, Saves: saved(bill, c)})
+		bill.Carry(coverage.Change{Nodes: []string{c.Name}})
 	}
 }
 

@@ -48,7 +48,8 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 	var fit []*cluster.InstanceType
 	if instanceType := pool.Catalogue.InstanceType(l.Choice.Kind); instanceType != nil {
 		for _, o := range instanceType.Offerings {
-			if o.Option == l.Choice.Option && o.Priced && o.Price <= limit && l.Requirements.Get(cluster.LabelZone).Allows(o.Zone) && o.Asked(l.Requirements) {
+			within := o.Priced && o.Price <= limit && l.Requirements.Get(cluster.LabelZone).Allows(o.Zone)
+			if within && l.MayBecome(&o) && o.Asked(l.Requirements) {
 				zones = append(zones, o.Zone)
 			}
 		}
@@ -100,7 +101,7 @@ func narrow(l *plan.Launch, pool *cluster.Pool, limit quantity.MicroUSDPerHour, 
 func mostExpensive(instanceType *cluster.InstanceType, l *plan.Launch, zones []string) (price quantity.MicroUSDPerHour, ok bool) {
 	for i := range instanceType.Offerings {
 		o := &instanceType.Offerings[i]
-		if o.Option != l.Choice.Option || !o.Available || !o.Asked(l.Requirements) || !slices.Contains(zones, o.Zone) {
+		if !l.MayBecome(o) || !o.Available || !o.Asked(l.Requirements) || !slices.Contains(zones, o.Zone) {
 			continue
 		}
 		if !o.Priced {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -109,19 +110,43 @@ func (x *economy) wholeOf(pool cluster.PoolID) whole {
 		x.wholes = map[cluster.PoolID]whole{}
 		for _, c := range candidates(x.snapshot) {
 			w := x.wholes[c.Pool]
-			x.wholes[c.Pool] = whole{w.price + float64(nodeCost(c)), w.disturbed + disruptionCost(c)}
+			x.wholes[c.Pool] = whole{w.price + float64(c.pool.CostOf(c.Node)), w.disturbed + disruptionCost(c)}
 		}
 	}
 	return x.wholes[pool]
 }
 
-func nodeCost(c *candidate) quantity.MicroUSDPerHour { return c.pool.CostOf(c.Node) }
+// cost is what is saved once the node is gone.
+func (x *economy) cost(c *candidate) quantity.MicroUSDPerHour { return saved(x.bill, c) }
 
-// savings is what the node costs less what is launched in its place.
-func savings(c *candidate, a *place.Result) quantity.MicroUSDPerHour {
-	out := nodeCost(c)
+// saved is what a bill falls by once the node is gone: what it costs, but for what commitments pay for it that no other
+// node takes over.
+func saved(b *coverage.Bill, c *candidate) quantity.MicroUSDPerHour {
+	if c.pool.Uncommitted {
+		return c.pool.CostOf(c.Node)
+	}
+	return c.pool.CostOf(c.Node) - b.Covered(c.Name)
+}
+
+// savings is by how much the bill falls where the node goes and an answer's instances come, if any.
+func (x *economy) savings(c *candidate, a *place.Result) quantity.MicroUSDPerHour {
+	out := c.pool.CostOf(c.Node)
+	if a == nil {
+		return x.cost(c)
+	}
 	for i := range a.Launches {
-		out -= a.Launches[i].Choice.Cost()
+		out -= a.Launches[i].Choice.ListCost()
+	}
+	if c.pool.Uncommitted {
+		return out
+	}
+	return out + x.bill.Pays(changeOf(c, a))
+}
+
+func changeOf(c *candidate, a *place.Result) coverage.Change {
+	out := coverage.Change{Nodes: []string{c.Name}}
+	if a != nil {
+		out.Launches = a.Launches
 	}
 	return out
 }

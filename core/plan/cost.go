@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -22,6 +23,20 @@ func (p *Plan) Removals() []Removal {
 
 // Cost is what the instance costs in all, as far as that is known.
 func (c Choice) Cost() quantity.MicroUSDPerHour { return c.Price + c.Beside }
+
+// PaidFor reports whether it is reserved, or a commitment pays for it.
+func (c Choice) PaidFor() bool { return c.Option == cluster.Reserved || c.Cover.By != "" }
+
+// ListPrice is its price without commitments.
+func (c Choice) ListPrice() quantity.MicroUSDPerHour {
+	if c.Cover.By != "" {
+		return c.Cover.Listed
+	}
+	return c.Price
+}
+
+// ListCost is Cost without commitments.
+func (c Choice) ListCost() quantity.MicroUSDPerHour { return c.ListPrice() + c.Beside }
 
 // LaunchCost is what the launches cost if they become what is chosen.
 func (p Plan) LaunchCost() quantity.MicroUSDPerHour {

@@ -31,7 +31,7 @@ type Plan struct {
 	Buffers     []Buffer                 // where capacity is kept for pods that may come; nil: nothing was decided about it
 	Requested   []Requested              // what becomes of ProvisioningRequests; nil: nothing was decided about them
 	Joining     []Joining                // instances being launched that launches or each other must wait for
-	CostBefore  quantity.MicroUSDPerHour // nodes and instances being launched whose price is known
+	CostBefore  quantity.MicroUSDPerHour // nodes and instances being launched of known price, less what commitments pay
 	CostAfter   quantity.MicroUSDPerHour
 	Bound       quantity.MicroUSDPerHour // less no instances for the pods of the launches can cost, see Gap; 0 means that none is known
 	Margins     []Margin                 // what one more of each resource would cost; of the tier of pools that most is spent in
@@ -195,7 +195,8 @@ type Choice struct {
 	Price  quantity.MicroUSDPerHour
 	Priced bool
 	Beside quantity.MicroUSDPerHour
-	WhyNot string // empty for the choice made
+	Cover  cluster.Cover // a commitment that pays for it beside Price; none: none does
+	WhyNot string        // empty for the choice made
 }
 
 // Placement says where a waiting pod is expected to go: an existing node, an instance being

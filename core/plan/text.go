@@ -125,8 +125,19 @@ func (c Choice) String() string {
 		if c.Beside != 0 {
 			price += " (" + c.Cost().String() + " in all)"
 		}
+		if c.Cover.By != "" {
+			price += ", " + c.covered() + " by " + c.Cover.By
+		}
 	}
 	return fmt.Sprintf("%s in %s, %s, %s", c.Kind, c.Zone, c.Option, price)
+}
+
+// covered says whether the commitment pays for all that costs anything.
+func (c Choice) covered() string {
+	if c.Price > c.Cover.Listed/100 {
+		return "partly covered"
+	}
+	return "covered"
 }
 
 // String prints "withdraw claim c of NodePool/default: no pod waits for it".

@@ -306,7 +306,8 @@ func (l *batch) takes(b *supply.Candidate, reserved map[string]int64) func(optio
 			}
 		}
 		for _, s := range b.ReservedCapacitiesOf(o) {
-			out = append(out, pack.Take{Limit: limitAt(l, &l.reservedCapacities, s.Name, reserved[s.Name]), Amount: 1})
+			at := limitAt(l, &l.reservedCapacities, s.Name, reserved[s.Name])
+			out = append(out, pack.Take{Limit: at, Amount: s.Takes()})
 		}
 		return out
 	}

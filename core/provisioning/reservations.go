@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/supply"
 )
 
@@ -38,6 +39,7 @@ func (v *reservations) Count(s *cluster.Snapshot) {
 		}
 	}
 	v.countLaunches(s)
+	v.countCommitments(s)
 	for name, left := range v.Left {
 		if left <= 0 {
 			v.reopen(name)
@@ -73,6 +75,28 @@ func (v *reservations) countLaunches(s *cluster.Snapshot) {
 	}
 }
 
+// countCommitments counts what is left of commitments.
+func (v *reservations) countCommitments(s *cluster.Snapshot) {
+	if v.Left == nil {
+		return
+	}
+	for _, left := range coverage.Left(s) {
+		if _, known := v.Left[left.Name]; known {
+			v.Left[left.Name] = left.Left
+		}
+	}
+}
+
+// Recount takes in what is left of commitments by now, and opens and closes offerings.
+func (v *reservations) Recount(left []cluster.ReservedCapacity) {
+	for _, now := range left {
+		if was, known := v.Left[now.Name]; known && was != now.Left {
+			v.Left[now.Name] = now.Left
+			v.reopen(now.Name)
+		}
+	}
+}
+
 // mostLeft returns the capacity reservation that has most left, of equal ones the first in the list; empty where none
 // is known.
 func (v *reservations) mostLeft(names []string) (most string) {
@@ -89,7 +113,7 @@ func (v *reservations) Of(o *cluster.Offering) int64 {
 	out := int64(math.MaxInt64)
 	for _, s := range o.ReservedCapacities {
 		if left, known := v.Left[s.Name]; known {
-			out = min(out, left)
+			out = min(out, left/s.Takes())
 		}
 	}
 	return out
@@ -100,12 +124,11 @@ func (v *reservations) MayStill(b *supply.Candidate, option int, n int64) int64 
 	return min(n, v.Of(b.Offering(b.Options[option])))
 }
 
-// Take accounts for an instance of this plan; the last one of any capacity reservation closes the
-// offerings that draw on it.
+// Take accounts for an instance of this plan. What it takes may close offerings that draw on the same.
 func (v *reservations) Take(reservedCapacities []cluster.ReservedCapacity) {
 	for _, s := range reservedCapacities {
-		v.Left[s.Name]--
-		if v.Left[s.Name] == 0 {
+		v.Left[s.Name] -= s.Takes()
+		if s.OfCommitment() || v.Left[s.Name] == 0 {
 			v.reopen(s.Name)
 		}
 	}
@@ -114,8 +137,8 @@ func (v *reservations) Take(reservedCapacities []cluster.ReservedCapacity) {
 // PutBack accounts for an instance that is not launched after all.
 func (v *reservations) PutBack(reservedCapacities []cluster.ReservedCapacity) {
 	for _, s := range reservedCapacities {
-		v.Left[s.Name]++
-		if v.Left[s.Name] == 1 {
+		v.Left[s.Name] += s.Takes()
+		if s.OfCommitment() || v.Left[s.Name] == 1 {
 			v.reopen(s.Name)
 		}
 	}

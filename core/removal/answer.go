@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/place"
@@ -57,6 +58,9 @@ func (d *evaluator) begin(q Question) *place.Run {
 	for i, b := range r.Candidates {
 		b.Restore(&d.pools[i])
 	}
+	freed := d.freed(q.Leave...)
+	d.frees = len(freed) > 0
+	r.Provisioner.Reserved.Recount(freed)
 	if q.Freed {
 		for _, at := range q.Leave {
 			free(r, d.snapshot, &d.snapshot.Nodes[at])
@@ -64,6 +68,21 @@ func (d *evaluator) begin(q Question) *place.Run {
 	}
 	d.run = r
 	return r
+}
+
+// freed is what is left of commitments once nodes are gone, where that is more than with them.
+func (d *evaluator) freed(leave ...int) []cluster.ReservedCapacity {
+	if !d.snapshot.Commitments.Any() || len(leave) == 0 {
+		return nil
+	}
+	names := make([]string, len(leave))
+	for i, at := range leave {
+		names[i] = d.snapshot.Nodes[at].Name
+	}
+	return slices.DeleteFunc(coverage.Left(d.snapshot, names...), func(now cluster.ReservedCapacity) bool {
+		was, known := d.reservedCapacities[now.Name]
+		return !known || now.Left <= was
+	})
 }
 
 // free gives back what a node takes of limits that is gone before anything is launched.
@@ -231,7 +250,7 @@ func (d *evaluator) asLeft(leaving []int) *cluster.Snapshot {
 // more than they may.
 func (d *evaluator) endEarly(q Question) {
 	r, most := d.run, float64(q.Below)
-	if q.Below <= 0 {
+	if q.Below <= 0 || d.frees { // what frees commitments may have others that they pay for
 		return
 	}
 	var sum []int64
@@ -274,6 +293,9 @@ func (d *evaluator) mustLaunch(g *demand.Group) bool {
 
 // hopeless reports whether instances for pods that have room on no other node certainly cost that much.
 func (d *evaluator) hopeless(node int, below quantity.MicroUSDPerHour) bool {
+	if len(d.freed(node)) > 0 {
+		return false
+	}
 	n := &d.snapshot.Nodes[node]
 	var sum []int64
 	least := 0.0

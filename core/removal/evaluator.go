@@ -40,6 +40,7 @@ type begins struct {
 	reservedCapacities map[string]int64
 	limits             []int64 // what is left of them
 	pools              []supply.Saved
+	frees              bool // the last question did: of commitments more is left once its nodes are gone
 }
 
 // evaluatorPodClass is a pod class with what its levels ask for on the board of the evaluator.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
@@ -31,6 +32,7 @@ func (d *evaluator) carryOut(m *move) {
 		places[m.instances[i].Claim] = d.expect(r, &m.instances[i])
 	}
 	takeFor(r, m.launches)
+	r.Provisioner.Reserved.Recount(coverage.Left(d.snapshot))
 	d.recordPools()
 	for i := range m.placements {
 		d.bind(r, &m.placements[i], places)

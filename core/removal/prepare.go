@@ -204,7 +204,8 @@ func (d *evaluator) recordPools() {
 	d.reservedCapacities = d.run.Provisioner.Reserved.Left
 }
 
-// takeFor accounts for reserved capacity that instances of the plan use.
+// takeFor accounts for reserved capacity that instances of the plan use. What they use of commitments is counted with
+// the instances of the snapshot.
 func takeFor(r *place.Run, launches []plan.Launch) {
 	for i := range launches {
 		at := slices.IndexFunc(r.Candidates, func(b *supply.Candidate) bool { return b.ID == launches[i].Pool })
@@ -212,7 +213,7 @@ func takeFor(r *place.Run, launches []plan.Launch) {
 			continue
 		}
 		if o := launches[i].Offering(r.Candidates[at].Catalogue); o != nil && r.Provisioner.Reserved.Of(o) > 0 {
-			r.Provisioner.Reserved.Take(o.ReservedCapacities)
+			r.Provisioner.Reserved.Take(o.Uncovered())
 		}
 	}
 }

@@ -48,6 +48,7 @@ func checkNames(s *cluster.Snapshot) error {
 		unique("waiting pod", s.Waiting, podName), unique("node", s.Nodes, func(n cluster.Node) string { return n.Name }),
 		unique("machine", s.Instances, func(m cluster.Instance) string { return m.Claim }),
 		unique("quota", s.Quotas, func(q cluster.Quota) string { return q.Name }),
+		unique("commitment", commitmentIDs(s), func(id string) string { return id }),
 		unique("pool", s.Pools, func(p cluster.Pool) string { return slashed(p.ID.Kind, p.ID.Name) }),
 		unique("overlay", sortedNames(s.Overlays), func(name string) string { return name }),
 		unique("daemon", s.Daemons, func(d cluster.Daemon) string { return slashed(d.Namespace, d.Name) }),
@@ -63,6 +64,18 @@ func checkNames(s *cluster.Snapshot) error {
 		}
 	}
 	return err
+}
+
+// commitmentIDs are those of Reserved Instances and Savings Plans, which are in the order in which they were given.
+func commitmentIDs(s *cluster.Snapshot) (ids []string) {
+	for _, r := range s.Commitments.Reserved {
+		ids = append(ids, r.ID)
+	}
+	for _, p := range s.Commitments.Plans {
+		ids = append(ids, p.ID)
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // sortedNames are names of overlays, which are in the order in which they count.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 )
 
 type snapshot = cluster.Snapshot
@@ -27,6 +28,10 @@ var top = slices.Concat([]part[snapshot]{
 	catalogues,
 	&list[snapshot, cluster.Overlay]{at: func(s *snapshot) *[]cluster.Overlay { return &s.Overlays }, line: overlayLine},
 	&list[snapshot, nodePool]{at: func(s *snapshot) *[]nodePool { return &s.Pools }, line: poolLine},
+	&list[snapshot, commitment.ReservedInstances]{line: reservedInstancesLine,
+		at: func(s *snapshot) *[]commitment.ReservedInstances { return &s.Commitments.Reserved }},
+	&list[snapshot, commitment.SavingsPlan]{line: savingsPlanLine,
+		at: func(s *snapshot) *[]commitment.SavingsPlan { return &s.Commitments.Plans }},
 	&list[snapshot, quota]{at: func(s *snapshot) *[]quota { return &s.Quotas }, line: quotaLine},
 	&list[snapshot, cluster.PodDisruptionBudget]{at: func(s *snapshot) *[]cluster.PodDisruptionBudget { return &s.PDBs }, line: pdbLine},
 	&list[snapshot, cluster.Breaker]{at: func(s *snapshot) *[]cluster.Breaker { return &s.Breakers }, line: breakerLine},

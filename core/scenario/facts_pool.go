@@ -35,6 +35,8 @@ var poolLine = line[nodePool]{noun: "pool", means: "A NodePool.",
 		flag("hours-unknown", func(p *nodePool) *bool { return &p.Hours.Unknown }, "its schedule cannot be read"),
 		field("machine-cost", func(p *nodePool) *price { return &p.InstanceCost }, money, "additional cost of each instance besides its type and volumes"),
 		field("boot", func(p *nodePool) *time.Duration { return &p.Boot }, length, "how long its nodes usually take to be initialized"),
+		flag("uncommitted", func(p *nodePool) *bool { return &p.Uncommitted },
+			"its instances are planned at their prices, whatever commitments pay for them"),
 		field("not-ready", func(p *nodePool) *string { return &p.NotReady }, text, "why nothing can be launched from it"),
 	},
 	below: slices.Concat([]part[nodePool]{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/overlay"
@@ -53,7 +54,7 @@ func full() *cluster.Snapshot {
 			Limits:   cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes, Cost: &cost},
 			Used:     cluster.Used{Capacity: amounts(1), Nodes: 2, Cost: 5, Unpriced: "n"},
 			Replicas: &nodes, Hours: cluster.Hours{Nodes: &nodes, Until: at, Unknown: true},
-			Catalogue: catalogue, NotReady: "no # class",
+			Catalogue: catalogue, NotReady: "no # class", Uncommitted: true,
 			Boot: time.Minute, Repair: repair, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Lead: time.Second, Never: true, DeleteFirst: true, Renew: time.Hour, BudgetsChange: at, Payback: cluster.Payback{Off: true, PodDollars: 0.01, LeastShare: 0.05},
 				Empty: cluster.Allowance{Most: 4, Note: "10%", Closed: "e"}, Drifted: cluster.Allowance{Most: 5, Note: "5", Closed: "f"}, Underutilized: cluster.Allowance{Most: 6, Note: "a b", Closed: "c d"}}}},
 		Quotas: []cluster.Quota{{
@@ -61,6 +62,13 @@ func full() *cluster.Snapshot {
 			Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}},
 				Nodes: &nodes, Cost: &cost},
 			Used: cluster.Used{Capacity: amounts(1), Nodes: 2, Cost: 5, Unpriced: "n"}, Unreadable: "its cost is # odd"}},
+		Commitments: commitment.Commitments{
+			Reserved: []commitment.ReservedInstances{
+				{ID: "ri 1", InstanceType: "m5.large", Zone: "z", Count: 4, Elsewhere: 1},
+				{ID: "ri-2", InstanceType: "m5.large", Count: 2, Elsewhere: 1, Flexible: true}},
+			Plans: []commitment.SavingsPlan{{
+				ID: "sp-1", Family: "m5", Commitment: 1_200_001, Elsewhere: 1, Discount: 0.27,
+				Rates: map[string]quantity.MicroUSDPerHour{"m5.large": 60_001, "m5.xlarge": 120_000}}}},
 		PDBs: []cluster.PodDisruptionBudget{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, Why: "maxUnavailable is 0; raise it", UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at, FreezeAll: true, Unread: "CapacityBuffers", Repair: repair,
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 		Buffers: []cluster.Buffer{{Namespace: "a/b", Name: "web", Shape: shape, Pods: 3, NotReady: "Deployment web is not there"}},
@@ -141,6 +149,14 @@ var mayBeZero = map[string]string{
 	"Extended.Amount": "a limit of zero is kept",
 	"Catalogue.Index": "it is made anew from the rest",
 	"Catalogue.Base":  "that of a class has none below it",
+
+	"ReservedCapacity.Units": "it is of commitments, which a plan counts itself",
+	"Offering.Cover":         "likewise",
+	"Cover.By":               "likewise",
+	"Cover.Listed":           "likewise",
+	"ReservedInstances.Zone": "size-flexible ones have none",
+
+	"ReservedInstances.Flexible": "zonal ones are of one size",
 
 	"Overlay.NotApplied":  "one of three is applied",
 	"PriceChange.Amount":  "one of them is a percentage",

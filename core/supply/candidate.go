@@ -338,14 +338,14 @@ func (p *Saved) Most(kind int) []int64 {
 	return p.common.Free[kind]
 }
 
-// AllPriced reports whether all options that are available have a price that is paid for each instance. Capacity
-// reservations are paid for already.
+// AllPriced reports whether all options that are available have a price that is paid for each instance. What is
+// reserved, or covered by a commitment, is paid for already.
 func (b *obtainable) AllPriced() bool {
 	return *b.priced.Get(func() *bool {
 		out := true
 		for i := b.available.Next(0); out && i >= 0; i = b.available.Next(i + 1) {
 			offering := b.Offering(b.Options[i])
-			out = offering.Priced && offering.Option != cluster.Reserved
+			out = offering.Priced && !offering.PaidFor()
 		}
 		return &out
 	})

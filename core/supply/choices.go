@@ -143,6 +143,8 @@ func whyNot(o, best *cluster.Offering, more quantity.MicroUSDPerHour) string {
 	switch {
 	case best.Option == cluster.Reserved && o.Option != cluster.Reserved:
 		return "not paid for already"
+	case best.Covered() && !o.Covered():
+		return "not covered by " + best.Cover.By
 	case !o.Priced && best.Priced:
 		return "its price is not known"
 	case o.Price+more <= best.Price && o.Ranked()-o.Price > best.Ranked()-best.Price:

@@ -251,7 +251,7 @@ func maySelect(q *cluster.Quota, p *feasibility.Pool) bool {
 
 func (v *Limits) chargeOf(p *feasibility.Pool, o feasibility.Option, bound []int) charge {
 	offering := p.Offering(o)
-	t := cluster.Taking{Capacity: p.InstanceType(o).Capacity, Cost: offering.Price + p.PerInstance()}
+	t := cluster.Taking{Capacity: p.InstanceType(o).Capacity, Cost: offering.ListPrice() + p.PerInstance()}
 	var out charge
 	for _, at := range bound {
 		l := &v.list[at]

@@ -150,7 +150,7 @@ func (b *poolOptions) Choice(option int, whyNot string) plan.Choice {
 	o := b.Options[option]
 	offering := b.Offering(o)
 	return plan.Choice{Kind: b.InstanceType(o).Name, Zone: offering.Zone, Option: offering.Option, Price: offering.Price,
-		Priced: offering.Priced, Beside: b.PerInstance(), WhyNot: whyNot}
+		Priced: offering.Priced, Beside: b.PerInstance(), Cover: offering.Cover, WhyNot: whyNot}
 }
 
 // RequirementsFor returns the requirements that the launch has, and the labels on custom keys that are decided

@@ -138,7 +138,9 @@ func (b *pricing) risks(worth []float64) []float64 {
 	yield := 0.0 // the best on demand
 	for i := b.AvailableNow.Next(0); i >= 0; i = b.AvailableNow.Next(i + 1) {
 		o := b.Options[i]
-		if offering := b.Offering(o); offering.Option == cluster.OnDemand && offering.Priced && b.Free[o.Kind] != nil {
+		offering := b.Offering(o)
+		listed := offering.Option == cluster.OnDemand && offering.Priced && !offering.Covered()
+		if listed && b.Free[o.Kind] != nil {
 			yield = max(yield, amount.Value(worth, b.Free[o.Kind])/b.Price[i])
 		}
 	}

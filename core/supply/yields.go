@@ -34,7 +34,7 @@ func (b *pricing) newColumns(options bitset.Set) []bound.Column {
 	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
 		o := b.Options[i]
 		offering := b.Offering(o)
-		if seen[o.Kind] || !offering.Priced || offering.Option == cluster.Reserved {
+		if seen[o.Kind] || !offering.Priced || offering.PaidFor() {
 			continue
 		}
 		seen[o.Kind] = true

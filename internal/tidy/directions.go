@@ -72,7 +72,8 @@ func loops() []ImportRule {
 // it. Plan lies beside fit, so neither is held against the other.
 func layers() []ImportRule {
 	order := [][]string{
-		{"core/parallel", "core/bitset", "core/bound"}, {"core/quantity"}, {"core/constraint"}, {"core/cluster", "core/device"},
+		{"core/parallel", "core/bitset", "core/bound"}, {"core/quantity"},
+		{"core/constraint", "core/commitment"}, {"core/cluster", "core/device"},
 		{"core/feasibility", "core/offering", "core/overlay", "core/plan", "core/topology"}, {"core/pack"}, {"core/place", "core/whatif"}, {"core/removal"}, {"core/disruption"}, {"core/decide"}, {"core/scenario"},
 	}
 	var rules []ImportRule
