@@ -35,20 +35,21 @@ func (r *Quotas) Round(ctx context.Context) (time.Duration, error) {
 	}
 	s := r.Snapshot()
 	var errs []error
+	offers := slices.ContainsFunc(s.Pools, func(p cluster.Pool) bool { return p.NotReady == "" && p.Catalogue != nil })
 	for _, q := range list {
 		if at := slices.IndexFunc(s.Quotas, func(x cluster.Quota) bool { return x.Name == q.Name }); at >= 0 {
-			errs = append(errs, r.update(ctx, q, &s.Quotas[at]))
+			errs = append(errs, r.update(ctx, q, &s.Quotas[at], offers))
 		}
 	}
 	return quotasEvery, errors.Join(errs...)
 }
 
-// update brings the status of a quota up to date.
-func (r *Quotas) update(ctx context.Context, q *v1beta1.CapacityQuota, is *cluster.Quota) error {
+// update brings the status of a quota up to date. Before a pool offers anything, no price is known.
+func (r *Quotas) update(ctx context.Context, q *v1beta1.CapacityQuota, is *cluster.Quota, offers bool) error {
 	for _, f := range validate.CapacityQuota(q) {
 		r.warn(q, "CapacityQuota/"+q.Name+"/"+f.Field, "SpecWarning", f.String())
 	}
-	if is.Limits.Cost != nil && is.Used.Unpriced != "" {
+	if is.Limits.Cost != nil && is.Used.Unpriced != "" && offers {
 		r.warn(q, "CapacityQuota/"+q.Name, "PriceUnknown",
 			fmt.Sprintf("nothing is launched that counts against the limit on the cost, since the price of "+
 				"node or NodeClaim %s is not known: have the selector leave it out", is.Used.Unpriced))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/internal/brief"
 	"github.com/daemok/daemok/observe/record"
 )
@@ -28,12 +29,13 @@ func (k *known) explainQuota(card *Card, name string) bool {
 		selects = "nodes with " + q.Selector.String()
 	}
 	card.State = "limits " + selects
-	card.Facts = append(card.Facts, Fact{"nodes", fmt.Sprint(q.Used.Nodes)})
+	counts := k.counting(q)
+	card.Facts = append(card.Facts, Fact{"nodes", fmt.Sprint(counts.Nodes)})
 	if coming > 0 {
 		card.Facts = append(card.Facts, Fact{"of them being launched", fmt.Sprint(coming)})
 	}
 	for _, l := range q.Limits.List() {
-		used := q.Used.Of(l.Name)
+		used := counts.Of(l.Name)
 		text := fmt.Sprintf("%s of %s used", Amount(l.Name, used), Amount(l.Name, l.Amount))
 		card.Facts = append(card.Facts, Fact{"limit " + l.Name, text})
 		if used >= l.Amount {
@@ -43,13 +45,41 @@ func (k *known) explainQuota(card *Card, name string) bool {
 	switch {
 	case q.Unreadable != "":
 		card.State, card.Bad = "lets no node be launched that it may select: "+q.Unreadable, true
-	case q.Limits.Cost != nil && q.Used.Unpriced != "":
+	case counts.Unpriced != "":
 		card.Bad = true
-		card.State += ", and lets none be launched: the price of node or NodeClaim " + q.Used.Unpriced + " is not known"
+		card.State += ", and lets none be launched: the price of node or NodeClaim " + counts.Unpriced + " is not known"
 	case len(card.Blocks) > 0:
 		card.State += ", and a limit is reached"
 	}
 	return true
+}
+
+// counting is what counts against a quota. Costs that the snapshot does not know, as where nobody asked AWS for prices,
+// are those that the screens show.
+func (k *known) counting(q *cluster.Quota) cluster.Used {
+	out := q.Used
+	if q.Limits.Cost == nil || out.Unpriced == "" {
+		out.Unpriced = ""
+		return out
+	}
+	out.Cost, out.Unpriced = 0, ""
+	add := func(n Node, name string) {
+		out.Cost += quantity.USDPerHour(n.Cost.PerHour)
+		if !n.Cost.Known && (out.Unpriced == "" || name < out.Unpriced) {
+			out.Unpriced = name
+		}
+	}
+	for i := range k.Snapshot.Nodes {
+		if n := &k.Snapshot.Nodes[i]; q.Selects(n.Labels) {
+			add(k.node(n), n.Name)
+		}
+	}
+	for i := range k.Snapshot.Instances {
+		if m := &k.Snapshot.Instances[i]; k.Snapshot.MayCount(q, m) {
+			add(k.instance(m), m.Claim)
+		}
+	}
+	return out
 }
 
 // quotaNames names the CapacityQuotas that there are.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,4 +109,36 @@ func linesOf(in Input, o record.Object) []string {
 		out = append(out, fmt.Sprintf("%s: %s", b.What, b.Text))
 	}
 	return out
+}
+
+// priced is a list of prices that has one.
+type priced float64
+
+// Price implements Prices.
+func (p priced) Price(string, string, string) (float64, bool) { return float64(p), true }
+
+// Where nobody asked AWS for prices, a limit on the cost is compared with what the screens say that nodes cost.
+func TestACostLimitIsComparedWithListPrices(t *testing.T) {
+	most := quantity.MicroUSDPerHour(150_000)
+	pool := cluster.PoolID{Kind: "NodePool", Name: "default"}
+	in := Input{Prices: priced(0.1), Snapshot: &cluster.Snapshot{
+		Nodes: []cluster.Node{{Name: "n1", Claim: "c1", Pool: pool}, {Name: "n2"}},
+		Pools: []cluster.Pool{{ID: pool, Limits: cluster.Limits{Cost: &most}, Used: cluster.Used{Unpriced: "n1"}}},
+		Quotas: []cluster.Quota{
+			{Name: "all", Limits: cluster.Limits{Cost: &most}, Used: cluster.Used{Nodes: 2, Unpriced: "n1"}}},
+	}}
+	got := strings.Join(linesOf(in, record.Object{Kind: record.Quota, Name: "all"}), "\n")
+	want := "limits all nodes, and a limit is reached\nnodes=2\nlimit cost=$0.200000/h of $0.150000/h used\n" +
+		"limit cost: it is reached: $0.200000/h of $0.150000/h used"
+	if got != want {
+		t.Errorf("the card says\n%s\nwant\n%s", got, want)
+	}
+	c := Of(in)
+	if l := c.Pools[0].Limits[0]; l.Used != 100_000 {
+		t.Errorf("the pool uses %d of its limit on the cost, want 100000", l.Used)
+	}
+	problem := Problem{Warning, "CapacityQuota/all", "limit cost is reached: $0.200000/h of $0.150000/h"}
+	if !slices.Contains(c.Problems, problem) {
+		t.Errorf("problems are %v, want %v", c.Problems, problem)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/observe/record"
 )
 
@@ -71,7 +72,11 @@ func (k *known) pool(p *cluster.Pool, nodes []Node) Pool {
 		out.Limits = append(out.Limits, Limit{cluster.LimitNodes, p.Used.Nodes, *n})
 	}
 	if most := p.Limits.Cost; most != nil {
-		out.Limits = append(out.Limits, Limit{cluster.LimitCost, int64(p.Used.Cost), int64(*most)})
+		used := p.Used.Cost
+		if p.Used.Unpriced != "" {
+			used = quantity.USDPerHour(out.Cost.PerHour) // as the screens show it: nobody asked AWS for prices
+		}
+		out.Limits = append(out.Limits, Limit{cluster.LimitCost, int64(used), int64(*most)})
 	}
 	out.Allowed, out.Because = disruption.Allowed(k.Snapshot, p.ID, plan.Empty, plan.Drifted, plan.Underutilized)
 	return out

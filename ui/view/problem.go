@@ -64,8 +64,13 @@ func (k *known) problems(c *Cluster) []Problem {
 		if q.Unreadable != "" {
 			add(Failure, q.String(), "no node is launched that it selects: %s", q.Unreadable)
 		}
+		counts := k.counting(q)
+		if counts.Unpriced != "" {
+			add(Failure, q.String(), "no node is launched that it selects: the price of node or NodeClaim %s is not known",
+				counts.Unpriced)
+		}
 		for _, l := range q.Limits.List() {
-			if used := q.Used.Of(l.Name); used >= l.Amount {
+			if used := counts.Of(l.Name); used >= l.Amount {
 				add(Warning, q.String(), "limit %s is reached: %s of %s", l.Name, Amount(l.Name, used),
 					Amount(l.Name, l.Amount))
 			}
