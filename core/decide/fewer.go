@@ -16,10 +16,11 @@ var toFewer = [...]float64{0.02, 0.06, 0.15, 0.4, 1}
 
 // Fewer returns the cheapest answer that was found with fewer instances than the plan launches and
 // as many pods placed; nil where there is none, or no effort for instances that are chosen
-// together, or where static pools launch too, for which pods decide nothing. It takes as long as
-// several decisions.
+// together, or where something is launched that waiting pods do not decide: nodes of static pools, and capacity for
+// pods that may come. It takes as long as several decisions.
 func Fewer(s *cluster.Snapshot, policy Policy, effort Effort, p *plan.Plan) *plan.Summary {
-	if effort.Pack <= 0 || len(p.Launches) < 2 || p.Exhausted || slices.ContainsFunc(p.Launches, func(l plan.Launch) bool { return l.Static }) {
+	if effort.Pack <= 0 || len(p.Launches) < 2 || p.Exhausted ||
+		slices.ContainsFunc(p.Launches, func(l plan.Launch) bool { return l.Static || len(l.Virtual) > 0 }) {
 		return nil
 	}
 	options, _, _ := policy.options(s, effort)

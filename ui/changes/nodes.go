@@ -62,6 +62,9 @@ func (in *Input) launched() page.Block {
 		pods, cost := 0, quantity.MicroUSDPerHour(0)
 		for _, l := range g.items {
 			pods += len(l.Pods)
+			for _, v := range l.Virtual {
+				pods += v.Pods
+			}
 			cost += l.Choice.Cost()
 		}
 		sum := dollars(cost)
