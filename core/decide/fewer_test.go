@@ -30,6 +30,8 @@ func TestTheRunnerUpHasFewerInstances(t *testing.T) {
 		"every pod needs one of its own": {"shape web namespace=default cpu=1 memory=4Gi\n  labels app=web\n  apart kubernetes.io/hostname\n" +
 			"    select app In web\nwaiting default/web shape=web count=3", nil},
 		"nobody waits": {"", nil},
+		"pods that may come decide some of the instances": {"shape web namespace=default cpu=1 memory=4Gi\n" +
+			"buffer default/spare shape=web pods=8", nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
