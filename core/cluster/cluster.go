@@ -173,6 +173,7 @@ type Pool struct {
 	StartupTaints []constraint.Taint
 	Limits        Limits
 	Used          Used       // by the pool's nodes and instances being launched
+	OnDemand      Minimum    // of its nodes
 	Replicas      *int64     // of a static pool: how many nodes it keeps, whatever runs on them; nil: pods decide
 	Hours         Hours      // of its schedule; Replicas or Limits say the same
 	Catalogue     *Catalogue // the instance types of its class; nil where the class is not ready

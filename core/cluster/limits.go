@@ -83,6 +83,7 @@ type Taking struct {
 	Capacity quantity.Resources
 	Cost     quantity.MicroUSDPerHour
 	Unpriced bool // what it costs is not known
+	Spot     bool // it is a spot instance, or may become one
 }
 
 // Of is how much it takes of what a limit is of.
@@ -210,7 +211,7 @@ func (s *Snapshot) costsAreLimited() bool {
 func (s *Snapshot) TakenBy(n *Node) Taking { return s.takenBy(n, s.costsAreLimited()) }
 
 func (s *Snapshot) takenBy(n *Node, costs bool) Taking {
-	t := Taking{Name: n.Name, Capacity: n.Capacity}
+	t := Taking{Name: n.Name, Capacity: n.Capacity, Spot: n.IsSpot()}
 	if !costs {
 		return t
 	}
@@ -263,7 +264,7 @@ func (s *Snapshot) TakenByInstance(m *Instance) Taking {
 }
 
 func (s *Snapshot) takenByInstance(m *Instance, costs bool) Taking {
-	t := Taking{Name: m.Claim, Capacity: m.Capacity}
+	t := Taking{Name: m.Claim, Capacity: m.Capacity, Spot: m.MayBeSpot()}
 	if !costs {
 		return t
 	}
@@ -274,7 +275,8 @@ func (s *Snapshot) takenByInstance(m *Instance, costs bool) Taking {
 		case o.Priced:
 			t.Cost, t.Unpriced = max(t.Cost, o.ListPrice()+p.PerInstance()), false
 		case o.Available:
-			return Taking{Name: m.Claim, Capacity: m.Capacity, Unpriced: true}
+			t.Cost, t.Unpriced = 0, true
+			return t
 		}
 	}
 	return t
@@ -324,4 +326,35 @@ func (p *Pool) MayLabel(key string, requirements constraint.Requirements) constr
 		return requirements.Get(key)
 	}
 	return constraint.Absent()
+}
+
+// Balance counts the nodes of the pool and its instances being launched, without those that are going. An instance
+// that may yet be a spot instance counts as one.
+//
+// Cost: linear in nodes and instances.
+func (s *Snapshot) Balance(id PoolID) (out Balance) {
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Pool == id && n.Claim != "" && !n.Deleting {
+			out.Count(n.IsSpot(), 1)
+		}
+	}
+	for i := range s.Instances {
+		if m := &s.Instances[i]; m.Pool == id && !m.Deleting {
+			out.Count(m.MayBeSpot(), 1)
+		}
+	}
+	return out
+}
+
+// IsSpot reports whether the node is not known to be on demand or reserved.
+func (n *Node) IsSpot() bool { return mayBeSpot(n.Labels, nil) }
+
+// MayBeSpot reports whether the instance is a spot instance or may become one.
+func (m *Instance) MayBeSpot() bool { return mayBeSpot(m.Labels, m.Requirements) }
+
+func mayBeSpot(labels constraint.Labels, r constraint.Requirements) bool {
+	if option, known := labels.Get(LabelCapacityType); known {
+		return option != string(OnDemand) && option != string(Reserved)
+	}
+	return r.Get(LabelCapacityType).Allows(string(Spot))
 }

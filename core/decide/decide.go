@@ -131,8 +131,9 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 	whole := !effort.Part && !room.exhausted && !booked.exhausted && s.Unread == ""
 	if whole {
 		placed.Launches = out.Launches
-		leaving := leave(promised(s, coming.Placements), &placed, concat(coming.Placements, others), policy, effort, found)
 		out.Withdrawals = withdrawals(s, &placed, &coming, concat(others, booked.taken()))
+		remain := withoutWithdrawn(promised(s, coming.Placements), out.Withdrawals)
+		leaving := leave(remain, &placed, concat(coming.Placements, others), policy, effort, found)
 		out.Moves, out.Kept, out.Asked = leaving.Moves, leaving.Kept, leaving.Asked()
 		withoutVirtual(out.Moves)
 		room.keepRoom(real, &out, taken, policy, effort)
@@ -202,6 +203,7 @@ func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Searc
 	s = withoutSurplus(coverage.Offered(s), p.Moves)
 	coming := coming(s, p.Placements, policy).Placements
 	s, others := withVirtual(promised(s, coming), p.VirtualPlaces())
+	s = withoutWithdrawn(s, p.Withdrawals)
 	taken := concat(concat(p.Placements, coming), others)
 	return disruption.New(s, needed(p.Placements), simulatorOf(s, p.Launches, taken, policy), policy.leaving())
 }
@@ -307,7 +309,27 @@ func withdrawals(s *cluster.Snapshot, placed, coming *place.Result, virtual []pl
 			used[m.Claim] = true
 		}
 	}
-	return disruption.Unneeded(s, used)
+	return disruption.Unneeded(s, used, placed.Launches)
+}
+
+// withoutWithdrawn is the snapshot in which launches that are withdrawn no longer count for minimums of on-demand
+// nodes.
+func withoutWithdrawn(s *cluster.Snapshot, withdrawn []plan.Withdrawal) *cluster.Snapshot {
+	counts := func(w plan.Withdrawal) bool {
+		p, known := s.Pool(w.Pool)
+		return known && p.OnDemand.Any()
+	}
+	if !slices.ContainsFunc(withdrawn, counts) {
+		return s
+	}
+	out := *s
+	out.Instances = slices.Clone(s.Instances)
+	for i := range out.Instances {
+		m := &out.Instances[i]
+		own := func(w plan.Withdrawal) bool { return w.Claim == m.Claim }
+		m.Deleting = m.Deleting || slices.ContainsFunc(withdrawn, own)
+	}
+	return &out
 }
 
 // NextDue returns the next moment at which the snapshot asks for another plan

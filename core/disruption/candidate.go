@@ -19,6 +19,7 @@ type candidate struct {
 	expensive bool           // instances with as much cost far less
 	// Of its pods, where they have no room on other nodes: those that have none, in words, and which of their preferences count.
 	stranded    string
+	short       string // else: why its pool would have too few on-demand nodes
 	preferences demand.Counting
 
 	by  plan.KeptBy // what keeps it from being consolidated

@@ -180,8 +180,9 @@ func (x *consolidator) barred(c *candidate) (by plan.KeptBy, why string) {
 	return plan.KeptByFinding, x.economy.unworthy(c, "at most ", x.economy.cost(c))
 }
 
-// remove lets the node go if its pods have room on others, or if a cheaper instance holds them where its pool undersells
-// it; why says what is in the way; empty: it goes, or is to be asked about again.
+// remove lets the node go if its pods have room on others, or if a cheaper instance holds them where its pool
+// undersells it, and its pool has enough on-demand nodes without it; why says what is in the way; empty: it goes, or
+// is to be asked about again.
 func (x *consolidator) remove(c *candidate) (why string) {
 	q := removal.Question{Leave: []int{c.at}, Open: x.open}
 	answer := x.ask(q)
@@ -191,9 +192,13 @@ func (x *consolidator) remove(c *candidate) (why string) {
 		}
 	}
 	if !no(answer) {
-		return x.accept(c, answer, q.Preferences)
+		if c.short = x.safety.lacksOnDemand(c, answer); c.short == "" {
+			return x.accept(c, answer, q.Preferences)
+		}
+	} else {
+		c.stranded = few(left(answer))
 	}
-	c.stranded, c.preferences = few(left(answer)), q.Preferences
+	c.preferences = q.Preferences
 	if c.expensive {
 		return x.replace(c)
 	}
@@ -204,7 +209,10 @@ func (x *consolidator) remove(c *candidate) (why string) {
 // replace lets the node go if a cheaper instance holds its pods.
 func (x *consolidator) replace(c *candidate) (why string) {
 	answer, why := x.replacement(c)
-	if why != "" {
+	switch {
+	case why != "" && c.short != "":
+		return c.short + ", and " + why
+	case why != "":
 		return "no room on other nodes for " + c.stranded + ", and " + why
 	}
 	return x.accept(c, answer, c.preferences)
@@ -216,7 +224,7 @@ func (x *consolidator) accept(c *candidate, a *place.Result, preferences demand.
 	if why = cmp.Or(x.economy.unworthy(c, "", saves), x.economy.spotForSpot(c, a)); why != "" {
 		return why
 	}
-	if why = cmp.Or(x.economy.trim(c, a, saves), x.safety.neverDrains(c, a)); why != "" {
+	if why = cmp.Or(x.economy.trim(c, a, saves), x.safety.neverDrains(c, a), x.safety.lacksOnDemand(c, a)); why != "" {
 		return why
 	}
 	x.let(c, plan.Underutilized, reported(c, a), a)

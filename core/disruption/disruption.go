@@ -73,7 +73,9 @@ type economy struct {
 // safety says which pods keep nodes although they have room elsewhere.
 type safety struct {
 	*Search
-	evicted map[job]int // pods of Jobs that are evicted; nil: not examined yet
+	evicted  map[job]int // pods of Jobs that are evicted; nil: not examined yet
+	balances balances    // see onDemand
+	counted  bool        // balances are
 }
 
 // task is one step of a search; more says that it is to be repeated.
@@ -175,6 +177,10 @@ func (x *Search) emptiness(all []*candidate) task {
 				x.keepBy(c, plan.Empty, plan.KeptByRule, why)
 				continue
 			}
+			if why := x.safety.lacksOnDemand(c, nil); why != "" {
+				x.keepBy(c, plan.Empty, plan.KeptByRule, why)
+				continue
+			}
 			x.let(c, plan.Empty, c.emptyFor(x.snapshot.Now), nil)
 		}
 		return false
@@ -198,6 +204,7 @@ func (x *Search) let(c *candidate, reason plan.RemovalReason, note string, with 
 	x.budgets.use(c)
 	x.gone[c.at] = true
 	countAll(x.safety.failing(), c.Node)
+	x.safety.onDemand().take(c.Pool, c.IsSpot(), with)
 	move := plan.Move{Saves: x.economy.savings(c, with), Removals: []plan.Removal{
 		{Node: c.Name, Claim: c.Claim, Pool: c.Pool, Reason: reason, Note: note, Pods: c.copies()},
 	}}

@@ -80,11 +80,18 @@ func (x *Search) replaceDrifted(c *candidate) {
 		x.succession.succeed(c, plan.Drifted, c.Drifted)
 		return
 	}
-	if len(c.moving) == 0 {
+	if len(c.moving) == 0 && x.safety.lacksOnDemand(c, nil) == "" {
 		x.let(c, plan.Drifted, c.Drifted, nil)
 		return
 	}
 	answer, preferences := x.homes(c)
+	lacks := ""
+	if !no(answer) {
+		if answer, lacks = x.succession.keepingOnDemand(c, answer); lacks != "" {
+			x.keepBy(c, plan.Drifted, plan.KeptByRule, lacks)
+			return
+		}
+	}
 	stall := ""
 	if !no(answer) && !c.HasGrace {
 		stall = x.safety.neverDrains(c, answer)

@@ -81,6 +81,9 @@ func (c *candidate) mayEmpty() bool {
 	if IsEmpty(c.Node) && !c.Emptying() {
 		return false
 	}
+	if c.pool.OnDemand.Any() && !c.IsSpot() { // it may have to stay, empty or not
+		return false
+	}
 	return !slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool {
 		return p.Shape.Virtual || holds(&p) && !p.Completes && (p.DoNotDisrupt || p.OneOff != "")
 	})

@@ -118,16 +118,31 @@ func (x *Search) expire(c *candidate) {
 		return
 	}
 	if len(c.moving) == 0 {
-		if past || IsEmpty(c.Node) && !x.needed[c.Name] && len(c.LaunchedFor) == 0 {
+		switch {
+		case !past && (!IsEmpty(c.Node) || x.needed[c.Name] || len(c.LaunchedFor) > 0):
+			return
+		case x.safety.lacksOnDemand(c, nil) == "":
 			x.let(c, plan.Expired, note, nil)
+			return
 		}
-		return
 	}
 	if x.takes[c.Name] && !past {
 		x.keepBy(c, plan.Expired, plan.KeptByTime, "pods of nodes that go are on their way to it")
 		return
 	}
 	answer, preferences := x.homes(c)
+	if !no(answer) {
+		kept, lacks := x.succession.keepingOnDemand(c, answer)
+		switch {
+		case lacks == "":
+			answer = kept
+		case past:
+			note += "; " + lacks
+		default:
+			x.keep(c, plan.Expired, lacks+inAnyEvent)
+			return
+		}
+	}
 	stall := ""
 	if !no(answer) && !c.HasGrace {
 		stall = x.safety.neverDrains(c, answer)

@@ -36,13 +36,18 @@ func (x *Search) renew(c *candidate) {
 		x.succession.succeed(c, plan.Expired, note)
 		return
 	}
-	if len(c.moving) == 0 {
+	if len(c.moving) == 0 && x.safety.lacksOnDemand(c, nil) == "" {
 		x.let(c, plan.Expired, note, nil)
 		return
 	}
 	answer, preferences := x.homes(c)
 	if no(answer) {
 		x.keep(c, plan.Expired, "no place for its pods: "+why(answer))
+		return
+	}
+	answer, lacks := x.succession.keepingOnDemand(c, answer)
+	if lacks != "" {
+		x.keepBy(c, plan.Expired, plan.KeptByRule, lacks)
 		return
 	}
 	if stall := x.safety.neverDrains(c, answer); stall != "" && !c.HasGrace {

@@ -38,7 +38,7 @@ func SurplusOf(s *cluster.Snapshot, static bool) Surplus {
 }
 
 func (x *Surplus) remove(s *cluster.Snapshot, p *cluster.Pool, many int) {
-	note := fmt.Sprintf("%s, and has %d", p.Keeps(), s.Running(p.ID))
+	note, balances := fmt.Sprintf("%s, and has %d", p.Keeps(), s.Running(p.ID)), balancesOf(s)
 	for i := range s.Instances {
 		m := &s.Instances[i]
 		if many == 0 {
@@ -47,17 +47,22 @@ func (x *Surplus) remove(s *cluster.Snapshot, p *cluster.Pool, many int) {
 		if m.Pool != p.ID || m.Deleting {
 			continue
 		}
+		if m.Planned && !m.Launched && !balances.mayWithdraw(m) {
+			continue
+		}
 		if m.Planned && !m.Launched {
 			x.Withdrawals = append(x.Withdrawals, plan.Withdrawal{Claim: m.Claim, Pool: p.ID, Note: note})
 		}
 		many--
 	}
 	list, bill := bySacrifice(s, p), coverage.BillOf(s)
-	for _, c := range list[:min(many, len(list))] {
+	for ; many > 0 && len(list) > 0; many-- {
+		c := balances.sparing(&list)
 		if why := cmp.Or(s.Freeze, c.Rests); why != "" {
 			x.Kept = append(x.Kept, plan.Kept{Node: c.Name, Reason: plan.Overprovisioned, By: plan.KeptByRule, Why: why})
 			continue
 		}
+		balances.take(p.ID, c.IsSpot(), nil)
 		removal := plan.Removal{Node: c.Name, Claim: c.Claim, Pool: p.ID, Reason: plan.Overprovisioned, Note: note, Pods: c.copies()}
 		x.Moves = append(x.Moves, plan.Move{Removals: []plan.Removal{removal}, Saves: saved(bill, c)})
 		bill.Carry(coverage.Change{Nodes: []string{c.Name}})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/supply"
@@ -47,6 +48,9 @@ func (r *Run) bound(b *supply.Candidate, at int, l *supply.Limit) feasibility.Co
 	left := b.Remaining.Left[at]
 	out := feasibility.Constraint{Rule: feasibility.Limit, Key: l.Name, Cleared: bitset.New(len(b.Options)),
 		Short: func(option int) (short, of int64) {
+			if b.Remaining.IsMinimum(at) {
+				return 1, 0
+			}
 			if need := b.Remaining.TakesOf(option, at).Amount; l.Name != cluster.LimitNodes {
 				of = need
 			}
@@ -64,6 +68,9 @@ func (r *Run) bound(b *supply.Candidate, at int, l *supply.Limit) feasibility.Co
 
 // limitText says why limits forbid an instance by the option.
 func (r *Run) limitText(b *supply.Candidate, at int, l *supply.Limit, option int) string {
+	if b.Remaining.IsMinimum(at) {
+		return minimumText(r, b)
+	}
 	of, instanceType, t := "", b.InstanceType(b.Options[option]).Name, b.Remaining.TakesOf(option, at)
 	if l.Quota != nil {
 		of = l.Quota.String() + ": "
@@ -87,6 +94,23 @@ func (r *Run) limitText(b *supply.Candidate, at int, l *supply.Limit, option int
 	text += fmt.Sprintf(", %s needs %s more", instanceType, say(t.Amount))
 	if open := r.stillOpen(l); open > 0 {
 		text += "; nodes that are being launched may still become up to " + say(open)
+	}
+	return text
+}
+
+// minimumText says why the pool's minimum of on-demand nodes forbids a spot instance.
+func minimumText(r *Run, b *supply.Candidate) string {
+	n := r.snapshot.Balance(b.ID)
+	for i := range r.Provisioner.Launched {
+		if l := &r.Provisioner.Launched[i]; l.Candidate == b && !l.Gone {
+			n.Count(b.MayBeSpot(l.Options), 1)
+		}
+	}
+	text := fmt.Sprintf("%s of %s limits spot instances: %d of %d nodes are on demand", cluster.LimitOnDemand,
+		b.Pool.OnDemand, n.OnDemand, n.OnDemand+n.Spot)
+	lasting := constraint.Values(string(cluster.OnDemand), string(cluster.Reserved))
+	if !b.MayLabel(cluster.LabelCapacityType, b.Requirements).Intersects(lasting) {
+		text += "; allow on-demand in the requirements of " + b.ID.String()
 	}
 	return text
 }

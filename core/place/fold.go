@@ -39,7 +39,7 @@ func (fo *folder) all() bool {
 	for again := true; again; {
 		again = false
 		for _, h := range fo.emptiestFirst() {
-			if fo.foldable(h) && fo.foldOne(h.launch) {
+			if !fo.countedOn(h.launch) && fo.foldable(h) && fo.foldOne(h.launch) {
 				any, again = true, true
 			}
 		}
@@ -77,6 +77,13 @@ func (fo *folder) emptiestFirst() []holding {
 func (fo *folder) mayFold(steps int) bool {
 	fo.steps += int64(steps)
 	return !fo.run.Effort.Spent(int64(steps)) && fo.steps < foldSteps+foldStepsOfEach*int64(len(fo.run.Placed)+len(fo.run.Targets))
+}
+
+// countedOn reports whether spot instances of this plan count on the instance: without it their pool would have too few
+// on-demand nodes.
+func (fo *folder) countedOn(launch int) bool {
+	l := &fo.run.Provisioner.Launched[launch]
+	return l.Candidate.Remaining != nil && l.Candidate.Remaining.Needs(l.Limited)
 }
 
 // foldable reports whether the pods of the instance have room elsewhere, as far

@@ -7,6 +7,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/scheduling"
+	"github.com/daemok/daemok/core/supply"
 	"github.com/daemok/daemok/core/topology"
 )
 
@@ -140,6 +141,7 @@ func (re *replayer) giveUp() bool {
 		for _, of := range l.Taken {
 			re.run.Demand.Failed[of.Group.From] = true
 		}
+		re.keepMinimum(l.Candidate)
 	}
 	return any
 }
@@ -157,6 +159,27 @@ func (re *replayer) cancel(launch int) {
 		clear(re.run.Demand.Failed)
 	}
 	re.run.Provisioner.Reserved.PutBack(l.ReservedCapacities)
+}
+
+// keepMinimum gives up spot instances of the pool, the last first, until its minimum of on-demand nodes is kept
+// without an instance that was given up. Their pods wait again.
+func (re *replayer) keepMinimum(b *supply.Candidate) {
+	for i := len(re.run.Provisioner.Launched) - 1; i >= 0 && b.Remaining != nil; i-- {
+		l := &re.run.Provisioner.Launched[i]
+		if l.Gone || l.Candidate != b || !b.Remaining.Breaks(l.Limited) {
+			continue
+		}
+		var lost []scheduling.Placed
+		re.run.Placed = slices.DeleteFunc(re.run.Placed, func(x scheduling.Placed) bool {
+			on := x.On == plan.OnLaunch && x.Launch == i
+			if on {
+				lost = append(lost, x)
+			}
+			return on
+		})
+		re.unseat(lost)
+		re.cancel(i)
+	}
 }
 
 // unseat takes pods off their places and makes them wait again.

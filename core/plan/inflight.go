@@ -22,3 +22,8 @@ func (l *Launch) InFlight(s *cluster.Snapshot, name string) cluster.Instance {
 	s.Charge(&m)
 	return m
 }
+
+// MayBeSpot reports whether the instance may become a spot instance.
+func (l *Launch) MayBeSpot() bool {
+	return l.Requirements.Get(cluster.LabelCapacityType).Allows(string(cluster.Spot))
+}

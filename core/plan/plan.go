@@ -88,7 +88,7 @@ type Launch struct {
 	Pods         []cluster.Pod           // that it is for, sorted by namespace, name
 	Virtual      []VirtualPods           // that it is for, beside Pods or instead of them
 	Joins        []Join                  // whose instances must take pods together, or before it; sorted
-	Static       bool                    // it is of a static pool, and launched for no pod; Pods are those that will find room on it
+	Static       bool                    // it is for a number of nodes, as of a static pool; Pods are those that will find room on it
 	Relaxed      bool                    // fewer values stay open than minValues asks, by policy
 	Reason       string
 	Overlays     []string // names of NodeOverlays that set its price, or resources that it is to have

@@ -28,6 +28,7 @@ type batch struct {
 	limits             map[int]int    // positions among the limits, by those among all that is limited
 	reservedCapacities map[string]int // likewise, by name
 	asked              []bool         // by resource: some group asks for it
+	minimum            bool           // some pool has one of on-demand nodes
 	less               map[int][]int  // by offering: the same offerings with less room, see supplyOf
 }
 
@@ -192,6 +193,7 @@ func (l *batch) reportPorts(from int) {
 // addPool adds the offerings of the pool within its limits that are worth examining for some group. An instance type
 // that may use surplus credits is added in several grades.
 func (l *batch) addPool(pr *Provisioner, b *supply.Candidate) {
+	l.minimum = l.minimum || b.OnDemand.Gives()
 	takes := l.takes(b, pr.Reserved.Left)
 	from := offeringPool{b: b, setOf: make([]uint32, len(l.groups))}
 	lots, known := map[*supply.Lot]uint32{}, map[string]uint32{}
@@ -301,6 +303,9 @@ func (l *batch) takes(b *supply.Candidate, reserved map[string]int64) func(optio
 		var out []pack.Take
 		if b.Remaining != nil {
 			for _, t := range b.Remaining.Takes(o) {
+				if b.OnDemand.Gives() && b.Remaining.IsMinimum(t.Limit) {
+					continue // see launchBatch
+				}
 				at := limitAt(l, &l.limits, t.Limit, max(0, b.Remaining.Left[t.Limit]))
 				out = append(out, pack.Take{Limit: at, Amount: t.Amount})
 			}
@@ -326,11 +331,19 @@ func limitAt[K comparable](l *batch, known *map[K]int, of K, left int64) int {
 }
 
 // launchBatch launches the instances that the packer chooses: first those from a capacity reservation, so that no
-// others use it up; then the most expensive first. Pods that a rule keeps off an instance wait for the next one.
+// others use it up; then the most expensive first. Pods that a rule keeps off an instance wait for the next one. The
+// packer does not know of minimums of on-demand nodes: where one forbids a spot instance, an on-demand instance is
+// launched in its place. There the cheapest come first.
 func (pr batcher) launchBatch(l *batch, extras []int64) {
 	instances := pr.Packer.Pack(l.Batch)
+	cost := func(m pack.Instance) float64 {
+		if l.minimum {
+			return l.Offerings[m.Offering].Cost
+		}
+		return -l.Offerings[m.Offering].Cost
+	}
 	slices.SortStableFunc(instances, func(a, b pack.Instance) int {
-		return cmp.Or(cmp.Compare(demand.Rank(!l.plenty(a)), demand.Rank(!l.plenty(b))), cmp.Compare(l.Offerings[b.Offering].Cost, l.Offerings[a.Offering].Cost))
+		return cmp.Or(cmp.Compare(demand.Rank(!l.plenty(a)), demand.Rank(!l.plenty(b))), cmp.Compare(cost(a), cost(b)))
 	})
 	for _, m := range instances {
 		if pr.Effort.Spent(int64(len(m.Parts))) {

@@ -10,8 +10,8 @@ import (
 )
 
 // notes lists what users should know of an instance besides what it is: preferences of its pods that were dropped,
-// heavier pools at their limits, cheaper offerings that are unavailable, too little room for pods, and architectures
-// that were not asked for.
+// heavier pools at their limits, cheaper offerings that are unavailable or that a minimum of on-demand nodes forbids,
+// too little room for pods, and architectures that were not asked for.
 func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choices, launched int) []string {
 	var out []string
 	for _, p := range l.Parts {
@@ -30,7 +30,10 @@ func (li *lister) notes(b *supply.Candidate, l *supply.Load, open *supply.Choice
 	if len(l.Parts) > 0 {
 		out = append(out, li.passedOver(b, li.pr.Groups[l.Parts[0].Group])...)
 	}
-	for _, text := range []string{b.UnavailableNote(l, launched), b.CrampedNote(open.Kinds[0]), b.ArchNote(l, open)} {
+	for _, text := range []string{
+		b.UnavailableNote(l, launched), supply.MinimumNote(b, l, launched),
+		b.CrampedNote(open.Kinds[0]), b.ArchNote(l, open),
+	} {
 		if text != "" {
 			out = append(out, text)
 		}

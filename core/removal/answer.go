@@ -66,6 +66,11 @@ func (d *evaluator) begin(q Question) *place.Run {
 			free(r, d.snapshot, &d.snapshot.Nodes[at])
 		}
 	}
+	for i, at := range q.Leave {
+		if !slices.Contains(q.Leave[:i], at) {
+			depart(r, &d.snapshot.Nodes[at])
+		}
+	}
 	d.run = r
 	return r
 }
@@ -83,6 +88,16 @@ func (d *evaluator) freed(leave ...int) []cluster.ReservedCapacity {
 		was, known := d.reservedCapacities[now.Name]
 		return !known || now.Left <= was
 	})
+}
+
+// depart has minimums of on-demand nodes no longer count a node that goes.
+func depart(r *place.Run, n *cluster.Node) {
+	if !r.Limits.Depart(n) {
+		return
+	}
+	for _, b := range r.Candidates {
+		b.Narrow()
+	}
 }
 
 // free gives back what a node takes of limits that is gone before anything is launched.

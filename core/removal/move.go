@@ -48,6 +48,7 @@ func (d *evaluator) carryOut(m *move) {
 func (d *evaluator) letGo(r *place.Run, at int, n *cluster.Node) {
 	target := d.targets[at]
 	target.Closed, target.ShutForGood = true, true
+	depart(r, n)
 	var stay []*topology.Rules
 	for j := range n.Pods {
 		p := &n.Pods[j]

@@ -50,7 +50,19 @@ func fewest(a, b []cluster.Attachable) []cluster.Attachable {
 	return out
 }
 
-// Successor launches an instance of a static pool in place of one of its nodes, and places those of the node's pods on it
+// without is the snapshot in which the node goes, where its pool has a minimum of on-demand nodes, which no longer
+// counts it.
+func (g *Simulator) without(node int, pool *cluster.Pool) *cluster.Snapshot {
+	if !pool.OnDemand.Any() {
+		return g.snapshot
+	}
+	out := *g.snapshot
+	out.Nodes = slices.Clone(out.Nodes)
+	out.Nodes[node].Deleting = true
+	return &out
+}
+
+// Successor launches an instance of a pool in place of one of its nodes, and places those of the node's pods on it
 // that fit there whatever is elsewhere; others are left. Without a launch there are reasons.
 func (g *Simulator) Successor(node int) (place.Result, []plan.Reason) {
 	n := &g.snapshot.Nodes[node]
@@ -58,7 +70,7 @@ func (g *Simulator) Successor(node int) (place.Result, []plan.Reason) {
 	if !ok {
 		return place.Result{}, nil
 	}
-	launches, reasons := static.Launches(g.snapshot, pool, 1, g.options)
+	launches, reasons := static.Launches(g.without(node, pool), pool, 1, g.options)
 	if len(launches) == 0 {
 		return place.Result{}, reasons
 	}

@@ -53,6 +53,7 @@ func full() *cluster.Snapshot {
 		Pools: []cluster.Pool{{ID: pool, Weight: 3, Labels: labels, Requirements: zones, Floor: cluster.Floor{Size: zones, Room: cluster.Room{Memory: quantity.GiB, System: 25}}, InstanceCost: 10001, Taints: taints, StartupTaints: taints,
 			Limits:   cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 0}, {Name: "memory", Amount: 7}}, Nodes: &nodes, Cost: &cost},
 			Used:     cluster.Used{Capacity: amounts(1), Nodes: 2, Cost: 5, Unpriced: "n"},
+			OnDemand: cluster.Minimum{Least: 30, Percent: true},
 			Replicas: &nodes, Hours: cluster.Hours{Nodes: &nodes, Until: at, Unknown: true},
 			Catalogue: catalogue, NotReady: "no # class", Uncommitted: true,
 			Boot: time.Minute, Repair: repair, Policy: cluster.Policy{Consolidate: cluster.Balanced, After: time.Minute, Lead: time.Second, Never: true, DeleteFirst: true, Renew: time.Hour, BudgetsChange: at, Payback: cluster.Payback{Off: true, PodDollars: 0.01, LeastShare: 0.05},

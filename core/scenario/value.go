@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -262,6 +263,19 @@ func maybeMoney() codec[*price] {
 			return &x, err
 		},
 		print: func(x *price) string { return m.print(*x) }}
+}
+
+// minimum is a number of nodes or pods that are on demand, or a share of them.
+func minimum() codec[cluster.Minimum] {
+	return codec[cluster.Minimum]{form: "30%", want: "a number or share of what is on demand: 2, or 30%",
+		read: func(text string) (out cluster.Minimum, err error) {
+			text, out.Percent = strings.CutSuffix(text, "%")
+			if out.Least, err = number[int64]().read(text); err == nil && out.Percent && out.Least > 100 {
+				err = errors.New("more than 100%")
+			}
+			return out, err
+		},
+		print: cluster.Minimum.String}
 }
 
 // wildcard is what an empty key or effect is written as.

@@ -63,9 +63,10 @@ var elsewhere = constraint.Taint{Key: "daemok.sh/launched", Effect: constraint.N
 // alone is a port that two pods of one node cannot both take, and that no pod can ask for.
 var alone = cluster.Port{Protocol: "TCP", Number: -1}
 
-// Launches returns the launches of n instances of a static pool, or of fewer with the reasons why there are no more. It
-// asks for n pods of which each needs a node of its own and nothing else, so that an instance is what the pool asks for,
-// as cheap as can be had, with room for its DaemonSets. The launches are named as those of any answer.
+// Launches returns the launches of n instances of a pool that is static or has a minimum of on-demand nodes, or of
+// fewer with the reasons why there are no more. It asks for n pods of which each needs a node of its own and nothing
+// else, so that an instance is what the pool asks for, as cheap as can be had, with room for its DaemonSets. The
+// launches are named as those of any answer.
 func Launches(s *cluster.Snapshot, p *cluster.Pool, n int64, o place.Options) ([]plan.Launch, []plan.Reason) {
 	with := cluster.Snapshot{Revision: s.Revision, Now: s.Now, Daemons: s.Daemons, Quotas: s.Quotas,
 		Pools: slices.Clone(s.Pools), Instances: slices.Clone(s.Instances)}
@@ -80,6 +81,9 @@ func Launches(s *cluster.Snapshot, p *cluster.Pool, n int64, o place.Options) ([
 		m := &with.Instances[i]
 		m.Taints, m.LaunchedFor = append(slices.Clip(m.Taints), elsewhere), nil
 	}
+	if p.OnDemand.Any() {
+		with.Nodes = ownNodes(s, p.ID)
+	}
 	shape := &cluster.Shape{Requests: quantity.Resources{Pods: 1}, Ports: []cluster.Port{alone}}
 	for _, t := range p.Taints {
 		shape.Tolerations = append(shape.Tolerations, constraint.Toleration{Key: t.Key, Value: t.Value, Effect: t.Effect})
@@ -92,7 +96,9 @@ func Launches(s *cluster.Snapshot, p *cluster.Pool, n int64, o place.Options) ([
 	for i := range answer.Launches {
 		l := &answer.Launches[i]
 		l.Requests, l.Pods, l.Static, l.Joins = l.Requests.Sub(shape.Requests), nil, true, nil
-		l.Reason = p.Keeps()
+		if l.Reason = p.Keeps(); !p.Static() {
+			l.Reason = fmt.Sprintf("%s of %s: %s", cluster.LimitOnDemand, p.ID, p.OnDemand)
+		}
 	}
 	var reasons []plan.Reason
 	for _, u := range answer.Unplaced {
@@ -103,4 +109,15 @@ func Launches(s *cluster.Snapshot, p *cluster.Pool, n int64, o place.Options) ([
 		}
 	}
 	return answer.Launches, reasons
+}
+
+// ownNodes is the nodes of the pool, for its minimum of those that are on demand to be counted. They take no pods.
+func ownNodes(s *cluster.Snapshot, id cluster.PoolID) (out []cluster.Node) {
+	for i := range s.Nodes {
+		if n := s.Nodes[i]; n.Pool == id {
+			n.Taints, n.Pods, n.LaunchedFor = append(slices.Clip(n.Taints), elsewhere), nil, nil
+			out = append(out, n)
+		}
+	}
+	return out
 }

@@ -157,6 +157,17 @@ func (b *obtainable) Narrow() {
 	b.Remaining.keep(b.WithinLimits)
 }
 
+// withinAmounts is the options that limits allow one more instance of, or will once there are more on-demand nodes.
+// The set must not be written.
+func (b *obtainable) withinAmounts() bitset.Set {
+	if !b.OnDemand.Gives() {
+		return b.WithinLimits
+	}
+	out := b.AvailableNow.Clone()
+	b.Remaining.keepAmounts(out)
+	return out
+}
+
 // keepWhere removes the options of instance types that do not pass.
 func (b *instances) keepWhere(options bitset.Set, passes func(kind int) bool) {
 	for kind := range b.Kinds {
@@ -206,13 +217,14 @@ func (b *Candidate) waysOf(terms []feasibility.Term, need []int64) (out []Way) {
 	return out
 }
 
-// Launchable returns the options of the ways that can be launched within the pool's limits.
+// Launchable returns the options of the ways that can be launched within the pool's limits, and the spot options that
+// can be once its minimum of on-demand nodes allows it.
 func (b *obtainable) Launchable(ways []Way) bitset.Set {
 	if len(ways) == 0 {
 		return bitset.New(len(b.Options))
 	}
 	out := anyOf(ways).Clone()
-	out.And(b.WithinLimits)
+	out.And(b.withinAmounts())
 	for i := out.Next(0); i >= 0; i = out.Next(i + 1) {
 		if b.Free[b.Options[i].Kind] == nil {
 			out.Remove(i)

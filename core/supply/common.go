@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/bound"
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/parallel"
 )
@@ -50,6 +51,9 @@ func (o *Ready) commonOf(p *feasibility.Pool, number int, d amount.Dims, l *limi
 	} else if l != nil {
 		for _, e := range p.Limits.List() {
 			key = append(append(key, e.Name...), 0)
+		}
+		if p.OnDemand.Any() {
+			key = append(append(key, cluster.LimitOnDemand...), 0)
 		}
 	}
 	return o.kept(number).common.Get(key, func() *common { return newCommon(p, d) })

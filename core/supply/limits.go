@@ -23,8 +23,8 @@ type Limits struct {
 
 // Limit is one amount that may not be exceeded.
 type Limit struct {
-	Name  string        // of what: a resource, cluster.LimitNodes or cluster.LimitCost
-	Most  int64         // in all
+	Name  string        // of what: a resource, cluster.LimitNodes, cluster.LimitCost or cluster.LimitOnDemand
+	Most  int64         // in all; 0 for LimitOnDemand, see cluster.Minimum.Left
 	Used  *cluster.Used // when nothing was planned
 	Pool  *cluster.Pool
 	Quota *cluster.Quota // nil: it is the pool's
@@ -43,6 +43,10 @@ func LimitsOf(s *cluster.Snapshot) *Limits {
 		p := &s.Pools[i]
 		for _, l := range p.Limits.List() {
 			out.add(Limit{Name: l.Name, Most: l.Amount, Used: &p.Used, Pool: p})
+		}
+		if m := p.OnDemand; m.Any() {
+			out.list = append(out.list, Limit{Name: cluster.LimitOnDemand, Used: &p.Used, Pool: p})
+			out.Left = append(out.Left, m.Left(s.Balance(p.ID)))
 		}
 	}
 	for i := range s.Quotas {
@@ -69,10 +73,21 @@ func (v *Limits) add(l Limit) {
 // Unpriced reports whether it limits the cost of nodes of which one has no known price: then nothing may be launched.
 func (l *Limit) Unpriced() bool { return l.Name == cluster.LimitCost && l.Used.Unpriced != "" }
 
+// isMinimum reports whether it is a minimum of on-demand nodes, of which on-demand instances take a negative amount.
+func (l *Limit) isMinimum() bool { return l.Name == cluster.LimitOnDemand }
+
+// takenBy is what one node takes of the limit.
+func (l *Limit) takenBy(t *cluster.Taking) int64 {
+	if l.isMinimum() {
+		return l.Pool.OnDemand.Taken(t.Spot)
+	}
+	return t.Of(l.Name)
+}
+
 // Admits reports whether one more instance may take that much. What takes nothing may be launched also where more is
 // used than the limit allows.
 func (v *Limits) Admits(t Take) bool {
-	return !v.list[t.Limit].Unpriced() && (t.Amount == 0 || t.Amount <= v.Left[t.Limit])
+	return !v.list[t.Limit].Unpriced() && (t.Amount <= 0 || t.Amount <= v.Left[t.Limit])
 }
 
 // Begin makes what is left now what was left at the beginning.
@@ -111,14 +126,41 @@ func (v *Limits) GiveBack(takes []Take) {
 	}
 }
 
-// TakenBy is what the node takes, of the limits of its pool and of quotas.
+// Depart accounts for a node that goes: minimums no longer count it. What it takes of other limits it takes until it is
+// gone, see GiveBack. It reports whether a minimum counted it.
+func (v *Limits) Depart(n *cluster.Node) (counted bool) {
+	if v == nil || n.Claim == "" || n.Deleting {
+		return false
+	}
+	for i := range v.list {
+		if l := &v.list[i]; l.isMinimum() && l.Pool.ID == n.Pool {
+			v.Left[i] += l.Pool.OnDemand.Taken(n.IsSpot())
+			return true
+		}
+	}
+	return false
+}
+
+// Needs reports whether a minimum would not be kept without an instance that takes so much.
+func (v *Limits) Needs(takes []Take) bool {
+	return slices.ContainsFunc(takes, func(t Take) bool { return t.Amount < 0 && v.Left[t.Limit]+t.Amount < 0 })
+}
+
+// Breaks reports whether an instance that takes so much is one too many for a minimum.
+func (v *Limits) Breaks(takes []Take) bool {
+	return slices.ContainsFunc(takes, func(t Take) bool {
+		return v.list[t.Limit].isMinimum() && t.Amount > 0 && v.Left[t.Limit] < 0
+	})
+}
+
+// TakenBy is what the node takes, of the limits of its pool and of quotas, minimums aside: see Depart.
 func (v *Limits) TakenBy(s *cluster.Snapshot, n *cluster.Node) []Take {
 	t := s.TakenBy(n)
 	return v.takes(&t, func(l *Limit) bool {
 		if l.Quota != nil {
 			return l.Quota.Selects(n.Labels)
 		}
-		return n.Claim != "" && l.Pool.ID == n.Pool
+		return n.Claim != "" && l.Pool.ID == n.Pool && !l.isMinimum()
 	})
 }
 
@@ -136,7 +178,7 @@ func (v *Limits) TakenByInstance(s *cluster.Snapshot, m *cluster.Instance) []Tak
 func (v *Limits) takes(t *cluster.Taking, bound func(*Limit) bool) (out []Take) {
 	for i := range v.list {
 		if l := &v.list[i]; bound(l) {
-			out = append(out, Take{i, t.Of(l.Name)})
+			out = append(out, Take{i, l.takenBy(t)})
 		}
 	}
 	return out
@@ -169,7 +211,7 @@ func (v *Limits) chargesOf(p *feasibility.Pool) *charges {
 	}
 	out := &charges{classOf: make([]int32, len(p.Options))}
 	out.shared = slices.ContainsFunc(bound, func(at int) bool { return v.list[at].Quota != nil })
-	if out.shared || p.Limits.Cost != nil {
+	if out.shared || p.Limits.Cost != nil || p.OnDemand.Any() {
 		out.byOption(v, p, bound)
 	} else {
 		out.byType(v, p, bound)
@@ -252,6 +294,7 @@ func maySelect(q *cluster.Quota, p *feasibility.Pool) bool {
 func (v *Limits) chargeOf(p *feasibility.Pool, o feasibility.Option, bound []int) charge {
 	offering := p.Offering(o)
 	t := cluster.Taking{Capacity: p.InstanceType(o).Capacity, Cost: offering.ListPrice() + p.PerInstance()}
+	t.Spot = offering.Option == cluster.Spot
 	var out charge
 	for _, at := range bound {
 		l := &v.list[at]
@@ -259,7 +302,7 @@ func (v *Limits) chargeOf(p *feasibility.Pool, o feasibility.Option, bound []int
 			continue
 		}
 		out.barred = out.barred || l.Name == cluster.LimitCost && !offering.Priced
-		out.takes = append(out.takes, Take{at, t.Of(l.Name)})
+		out.takes = append(out.takes, Take{at, l.takenBy(&t)})
 	}
 	return out
 }
@@ -305,6 +348,20 @@ func (l *limits) keep(options bitset.Set) {
 		}
 	}
 }
+
+// keepAmounts is keep without minimums.
+func (l *limits) keepAmounts(options bitset.Set) {
+	for i := range l.classes {
+		c := &l.classes[i]
+		exceeds := func(t Take) bool { return !l.IsMinimum(t.Limit) && !l.Admits(t) }
+		if c.barred || slices.ContainsFunc(c.takes, exceeds) {
+			c.leave(options)
+		}
+	}
+}
+
+// IsMinimum reports whether the limit at a position is a minimum of on-demand nodes.
+func (v *Limits) IsMinimum(limit int) bool { return v.list[limit].isMinimum() }
 
 // leave removes the options of the class.
 func (c *charge) leave(options bitset.Set) {
@@ -355,7 +412,9 @@ func (l *limits) Largest(options bitset.Set) (out []Take) {
 		if class := l.classOf[i]; !seen[class] {
 			seen[class] = true
 			for _, t := range l.classes[class].takes {
-				most[t.Limit] = max(most[t.Limit], t.Amount)
+				if n, taken := most[t.Limit]; !taken || t.Amount > n {
+					most[t.Limit] = t.Amount
+				}
 			}
 		}
 	}
@@ -381,10 +440,14 @@ func (l *limits) more(option int) int64 {
 	return n
 }
 
-// share is the part of what was left at the beginning that an instance by the option takes, added up over all limits.
+// share is the part of what was left at the beginning that an instance by the option takes, added up over all limits
+// but minimums.
 func (l *limits) share(option int) float64 {
 	sum := 0.0
 	for _, t := range l.Takes(option) {
+		if l.list[t.Limit].isMinimum() {
+			continue
+		}
 		sum += float64(t.Amount) / float64(max(1, l.First[t.Limit]))
 	}
 	return sum

@@ -51,6 +51,23 @@ func (b *obtainable) UnavailableNote(l *Load, launched int) string {
 	return text + ": " + cmp.Or(b.Offering(b.Options[cheapest]).Why, "insufficient capacity")
 }
 
+// MinimumNote says that the instance is on demand because of the pool's minimum, where a spot option that has room for
+// the load would cost less; else it is empty.
+func MinimumNote(b *Candidate, l *Load, launched int) string {
+	if !b.OnDemand.Gives() || b.IsSpot(launched) {
+		return ""
+	}
+	within := b.withinAmounts()
+	for i := range launched { // they are in the order of prices
+		wanted := !slices.ContainsFunc(l.Parts, func(p Part) bool { return !p.Way.Options.Has(i) })
+		barred := b.IsSpot(i) && within.Has(i) && !b.WithinLimits.Has(i)
+		if wanted && barred && l.fitsIn(b.Free[b.Options[i].Kind]) {
+			return fmt.Sprintf("on demand for the %s of %s: %s", cluster.LimitOnDemand, b.ID, b.OnDemand)
+		}
+	}
+	return ""
+}
+
 // isMissed reports whether the option is unavailable, has room for the load, and costs less for it.
 func (b *obtainable) isMissed(l *Load, option, launched int) bool {
 	offering, free := b.Offering(b.Options[option]), b.Free[b.Options[option].Kind]

@@ -219,3 +219,13 @@ func (b *obtainable) WithoutExpensiveSpot(options bitset.Set, kinds []int) (bits
 	}
 	return kept, keptKinds
 }
+
+// MayBeSpot reports whether an instance that may become any of the options may be a spot instance.
+func (b *poolOptions) MayBeSpot(options bitset.Set) bool {
+	for i := options.Next(0); i >= 0; i = options.Next(i + 1) {
+		if b.Offering(b.Options[i]).Option == cluster.Spot {
+			return true
+		}
+	}
+	return false
+}
