@@ -4,12 +4,15 @@ import (
 	"github.com/daemok/daemok/core/plan"
 )
 
-// virtual says of nodes for which CapacityBuffers and ProvisioningRequests they keep capacity, and of these
+// virtual says of nodes and of instances being launched for which CapacityBuffers and ProvisioningRequests they keep capacity, and of these
 // whether they lack some. A plan for some of the pods alone says nothing of that: what was decided before holds.
 func (m *minutes) virtual() {
 	if m.p.Buffers == nil && len(m.s.Buffers) > 0 || m.p.Requested == nil && len(m.s.Requested) > 0 {
 		for i := range m.s.Nodes {
 			m.Record.Stand(Object{Node, m.s.Nodes[i].Name}, TopicBuffer)
+		}
+		for i := range m.s.Instances {
+			m.Record.Stand(Object{Claim, m.s.Instances[i].Claim}, TopicBuffer)
 		}
 		for i := range m.s.Buffers {
 			m.Record.Stand(Object{Buffer, m.s.Buffers[i].Namespace + "/" + m.s.Buffers[i].Name}, TopicBuffer)
@@ -26,6 +29,12 @@ func (m *minutes) virtual() {
 		n := &m.s.Nodes[i]
 		if of := m.p.On(plan.OnNode, n.Name); len(of) > 0 {
 			m.hold(Object{Node, n.Name}, n.Claim, TopicBuffer, keepsCapacity, plan.VirtualText(of), nil)
+		}
+	}
+	for i := range m.s.Instances {
+		claim := m.s.Instances[i].Claim
+		if of := m.p.On(plan.OnInstance, claim); len(of) > 0 {
+			m.hold(Object{Claim, claim}, claim, TopicBuffer, keepsCapacity, plan.VirtualText(of), nil)
 		}
 	}
 	for i := range m.p.Buffers {
@@ -47,5 +56,5 @@ func (m *minutes) virtual() {
 	}
 }
 
-// keepsCapacity begins what is said of a node with virtual pods, which follow.
+// keepsCapacity begins what is said of a node or instance with virtual pods, which follow.
 const keepsCapacity = "keeps capacity for pods that may come"

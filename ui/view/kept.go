@@ -167,20 +167,27 @@ func (k *known) explainRequest(card *Card, name string) bool {
 	return true
 }
 
-// keepers adds the nodes on which capacity is kept for a buffer or request, by what is on record of them.
+// keepers adds the nodes on which capacity is kept for a buffer or request, and the NodeClaims on whose nodes it will be,
+// by what is on record of them.
 func (k *known) keepers(card *Card, name string) {
 	var on []string
-	for i := range k.Snapshot.Nodes {
-		n := k.Snapshot.Nodes[i].Name
-		s := k.says(record.Node, n, record.TopicBuffer)
+	add := func(kind record.Kind, keeper, shown string) {
+		s := k.says(kind, keeper, record.TopicBuffer)
 		if s == nil {
-			continue
+			return
 		}
 		for part := range strings.SplitSeq(s.Why, ", ") {
 			if pods, is := strings.CutSuffix(part, " of "+name); is {
-				on = append(on, fmt.Sprintf("%s (%s)", n, pods))
+				on = append(on, fmt.Sprintf("%s (%s)", shown, pods))
 			}
 		}
+	}
+	for i := range k.Snapshot.Nodes {
+		add(record.Node, k.Snapshot.Nodes[i].Name, k.Snapshot.Nodes[i].Name)
+	}
+	for i := range k.Snapshot.Instances {
+		claim := k.Snapshot.Instances[i].Claim
+		add(record.Claim, claim, "NodeClaim "+claim+", which starts")
 	}
 	if len(on) > 0 {
 		card.Facts = append(card.Facts, Fact{"capacity on", brief.List(on, keepersMost)})

@@ -26,7 +26,8 @@ func TestWhatKeepsAndLimitsCapacityIsExplained(t *testing.T) {
 	}
 	in := Input{
 		Snapshot: &cluster.Snapshot{Now: at,
-			Nodes: []cluster.Node{{Name: "n1", Claim: "c1", Ready: true, Initialized: true}},
+			Nodes:     []cluster.Node{{Name: "n1", Claim: "c1", Ready: true, Initialized: true}},
+			Instances: []cluster.Instance{{Claim: "c2"}},
 			Quotas: []cluster.Quota{
 				{Name: "red", Selector: red, Used: cluster.Used{Capacity: quantity.Resources{CPU: 16_000}, Nodes: 2},
 					Limits: cluster.Limits{Amounts: []quantity.Extended{{Name: "cpu", Amount: 16_000}}, Nodes: new(int64(9))}},
@@ -51,6 +52,8 @@ func TestWhatKeepsAndLimitsCapacityIsExplained(t *testing.T) {
 			{About: record.Object{Kind: record.Node, Name: "n1"}, Topic: record.TopicBuffer, From: at,
 				Said: "keeps capacity for pods that may come",
 				Why:  "2 pods of CapacityBuffer shop/spare, 3 pods of ProvisioningRequest batch/booked"},
+			{About: record.Object{Kind: record.Claim, Name: "c2"}, Topic: record.TopicBuffer, From: at,
+				Said: "keeps capacity for pods that may come", Why: "1 pod of CapacityBuffer shop/spare"},
 			{About: record.Object{Kind: record.Buffer, Name: "shop/short"}, Topic: record.TopicBuffer, From: at,
 				Said: "lacks capacity for 2 of 3 virtual pods", Why: "NodePool/default: nodes limit reached"},
 			{About: record.Object{Kind: record.Request, Name: "batch/short"}, Topic: record.TopicBuffer, From: at,
@@ -61,11 +64,12 @@ func TestWhatKeepsAndLimitsCapacityIsExplained(t *testing.T) {
 		{Kind: record.Quota, Name: "red"}: {"limits nodes with team in red, and a limit is reached", "nodes=2",
 			"limit nodes=2 of 9 used", "limit cpu=16 of 16 used", "limit cpu: it is reached: 16 of 16 used"},
 		{Kind: record.Quota, Name: "dear"}: {"bad: limits all nodes, and lets none be launched: " +
-			"the price of node or NodeClaim n1 is not known", "nodes=1", "limit cost=$0.000000/h of $2.000000/h used"},
+			"the price of node or NodeClaim c2 is not known", "nodes=1", "of them being launched=1", "limit cost=$0.000000/h of $2.000000/h used"},
 		{Kind: record.Quota, Name: "wrong"}: {
-			"bad: lets no node be launched that it may select: spec.selector: cannot be read", "nodes=0"},
+			"bad: lets no node be launched that it may select: spec.selector: cannot be read", "nodes=0",
+			"of them being launched=1"},
 		{Kind: record.Buffer, Name: "shop/spare"}: {"keeps capacity for 3 pods that may come",
-			"requests of each=cpu=500m", "capacity on=n1 (2 pods)"},
+			"requests of each=cpu=500m", "capacity on=n1 (2 pods), NodeClaim c2, which starts (1 pod)"},
 		{Kind: record.Buffer, Name: "shop/short"}: {"bad: lacks capacity for 2 of 3 virtual pods",
 			"because NodePool/default: nodes limit reached", "requests of each=cpu=500m"},
 		{Kind: record.Buffer, Name: "shop/lost"}: {"bad: keeps no capacity: there is no PodTemplate web"},
