@@ -37,6 +37,8 @@ type Meter struct {
 	Evictions   int // so that nodes could go for the better
 	Again       int // of these, of pods that were moved to save money within the hour before
 	Interrupted int // spot instances, by a replay's market
+	Provisioned int // ProvisioningRequests that got their capacity
+	Consumed    int // of these, whose pods came
 	Early       int // instances that went to save money before they had paid back, though nothing had happened from outside
 }
 
@@ -55,6 +57,8 @@ func (m *Meter) Add(o Meter) {
 	m.Again += o.Again
 	m.Interrupted += o.Interrupted
 	m.Early += o.Early
+	m.Provisioned += o.Provisioned
+	m.Consumed += o.Consumed
 }
 
 // checks are the promises that are looked at after every event.
@@ -141,6 +145,7 @@ func (c *checks) ordering(w *World, m *instance) {
 			w.broken("twice", nil, nil, "%s and %s replace the same of %v", x.claim, m.claim, x.replaces)
 		}
 	}
+	w.kept.quotas.ordering(m)
 	c.needed(w, m)
 }
 
@@ -178,6 +183,7 @@ func (c *checks) lettingGo(w *World, v *move) {
 		if r.gone || r.Reason == plan.Expired || r.Reason == plan.Overprovisioned {
 			continue
 		}
+		w.kept.requests.lettingGo(v, r)
 		if w.frozen != "" {
 			w.broken("freeze", v.basis, v.plan(), "%s is disrupted while disruption is frozen", r.Node)
 		}

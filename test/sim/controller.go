@@ -96,6 +96,7 @@ func (c *controller) plan(seen *cluster.Snapshot) {
 	p := w.Decide(s)
 	w.checks.planned(w, s, &p)
 	c.holds, c.knownAt = p.Holds, seen.Now
+	w.kept.requests.newest(&p)
 	c.carryOut(s, &p)
 	if c.dead {
 		return

@@ -21,6 +21,8 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 	}
 	w.sparesDeleted(s, p)
 	keepsTo(w, s, p)
+	w.kept.quotas.planned(s, p)
+	w.kept.requests.planned(s, p)
 	shares := disruption.Shares(s.Nodes)
 	seen := map[string]bool{}
 	for i := range p.Moves {

@@ -28,7 +28,7 @@ func newWorld(o Options) *World {
 func emptyWorld(o Options) *World {
 	began := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	w := &World{Options: o, began: began, now: began}
-	w.scheduler.world, w.kept.world = w, w
+	w.scheduler.world, w.kept.world, w.kept.quotas.world, w.kept.requests.world = w, w, w, w
 	w.control = &controller{world: w, chance: w.chance("controller")}
 	return w
 }
@@ -179,6 +179,7 @@ func (x *kept) draw() {
 	x.drawBuffers()
 	x.drawStatic()
 	x.drawOverlays()
+	x.quotas.draw()
 }
 
 // drawBuffers draws CapacityBuffers, some of them for pods of a work.

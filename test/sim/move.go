@@ -267,6 +267,10 @@ func (c *controller) replace(v *move) {
 		c.giveUp(v, why)
 		return
 	}
+	if why := c.world.kept.quotas.overAll(v.claims); why != "" {
+		c.giveUp(v, why)
+		return
+	}
 	v.ordered = true
 	for _, m := range v.claims {
 		c.orders = append(c.orders, m)

@@ -158,6 +158,7 @@ func (w *World) stand() {
 	for _, p := range w.pools {
 		p.opensAt, p.expires, p.deletedAt = time.Time{}, 0, time.Time{}
 	}
+	w.kept.requests.stand()
 	for _, m := range w.instances {
 		m.expiresAt = time.Time{}
 		if m.started() {
@@ -169,6 +170,8 @@ func (w *World) stand() {
 
 // change has people want other numbers, and other prices.
 func (x *kept) change() {
+	x.quotas.change()
+	x.requests.change()
 	w := x.world
 	for i := range x.buffers {
 		b := &x.buffers[i]

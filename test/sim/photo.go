@@ -52,6 +52,8 @@ func (w *World) photo() *cluster.Snapshot {
 	if len(w.kept.overlays) > 0 {
 		w.kept.applied().Show(s)
 	}
+	w.kept.quotas.show(s)
+	w.kept.requests.show(s)
 	s.Keep()
 	s.Sort()
 	return s

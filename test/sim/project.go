@@ -14,6 +14,7 @@ func (c *controller) project(seen *cluster.Snapshot) *cluster.Snapshot {
 	out := *seen
 	out.Now = c.world.now
 	out.Nodes, out.Instances, out.Pools = slices.Clone(seen.Nodes), slices.Clone(seen.Instances), slices.Clone(seen.Pools)
+	out.Quotas = slices.Clone(seen.Quotas)
 	c.orders = slices.DeleteFunc(c.orders, func(m *instance) bool { return m.gone || shows(seen, m.claim) })
 	for _, m := range c.orders {
 		if !c.withdrawn[m.claim] {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -106,14 +107,17 @@ func stabilizing(c *scene) {
 	c.World.stabilize()
 }
 
+// promise is one that is broken at a moment.
+type promise struct {
+	at     func(*scene)
+	breaks func(*scene)
+	want   string // the rule, and what is said
+}
+
 // Every promise that simulations look at is noticed when that one is broken, and
 // not before.
 func TestBrokenPromisesAreNoticed(t *testing.T) {
-	tests := map[string]struct {
-		at     func(*scene)
-		breaks func(*scene)
-		want   string // the rule, and what is said
-	}{
+	tests := map[string]promise{
 		"pods share a node that is too small for them": {anyEvent, func(c *scene) { c.web.shape.Requests.CPU = 5000 }, "room: pods on a request "},
 		"a node is tainted and not deleted":            {anyEvent, func(c *scene) { c.a.taintedAt = c.now.Add(-closedMost - 1) }, "leak: a has been tainted for 40m0"},
 		"an instance never starts and is not given up": {anyEvent, func(c *scene) { c.b.orderedAt, c.b.startedAt = c.now.Add(-orderMost-1), time.Time{} }, "leak: b was created 30m0"},
@@ -180,6 +184,8 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 		"a plan moves a pod that nothing creates again":  {planned, func(c *scene) { c.onA.OneOff, c.onA.Returns = "it has no controller", false }, "decision: web-1 has no controller and its node a is consolidated"},
 		"a plan moves a pod whose budget allows nothing": {planned, (*scene).protect, "decision: the PodDisruptionBudget of web-1 allows no eviction and its node a is disrupted"},
 	}
+	maps.Copy(tests, ofQuotas)
+	maps.Copy(tests, ofRequests)
 	var noticed []*Wrong
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -163,6 +163,9 @@ func (w *World) finish(p *pod) {
 		return
 	}
 	p.work.want = 0
+	if r := p.work.consumes; r != nil {
+		r.done[p.work.set]++
+	}
 	p.Ending, p.Returns = true, false
 	w.forget(p)
 	w.dismiss(p.work)

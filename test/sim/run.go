@@ -85,6 +85,7 @@ func (w *World) stable() {
 		}
 	}
 	keptStable(w, s, p)
+	w.kept.requests.stable(s, p)
 	for _, m := range w.instances {
 		if m.tainted() && !m.deleted() || !m.started() && !m.deleted() {
 			w.broken("leak", s, p, "%s is still tainted or has not started in the end", m.claim)

@@ -26,6 +26,8 @@ type work struct {
 	length       time.Duration // of a Job: its work is done so long after its pod has started to run; 0: never
 	made         int           // for names
 	moved        []*line       // of pods that were evicted and are to be made again
+	consumes     *request      // nil: none
+	set          int           // of that
 }
 
 // pod is one pod. Of cluster.Pod its node is left empty here.

@@ -150,10 +150,13 @@ func (w *World) podsOn(m *instance) []*pod {
 	return out
 }
 
-// kept is what people want whether pods need it or not: room for pods that may come, nodes, and their own prices.
+// kept is what people want whether pods need it or not: room for pods that may come, nodes, their own prices,
+// and limits.
 type kept struct {
 	world    *World
 	buffers  []cluster.Buffer
 	overlays []cluster.Overlay
 	set      *overlay.Set // of overlays, as last asked for
+	quotas   quotas
+	requests requests
 }
