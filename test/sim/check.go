@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/removal"
+	"github.com/daemok/daemok/test/sim/promise"
 )
 
 // Wrong is something that must never happen.
@@ -278,5 +279,82 @@ func (c *checks) evicting(w *World, p *pod, m *instance) {
 	known := slices.DeleteFunc(lately, func(at time.Time) bool { return w.control.bornAt.After(at) })
 	if !w.Forgetful && m.reason == plan.Underutilized && len(known) >= movesMost {
 		w.broken("flapping", m.with.basis, m.with.plan(), "%s is moved to save money for the %d. time since %s", p.Name, len(known)+1, w.now.Sub(known[0]))
+	}
+}
+
+// lateFor is for how long a change may be unknown to who decides.
+const lateFor = 2 * time.Minute
+
+// ordering looks at an instance that is about to be ordered. What people changed a moment ago none can know, nor what
+// nodes cost by overlays.
+func (x *quotas) ordering(m *instance) {
+	w := x.world
+	late := !x.changedAt.IsZero() && w.now.Sub(x.changedAt) < lateFor
+	if late || !x.limits() || len(w.kept.overlays) > 0 {
+		return
+	}
+	if why := promise.Exceeded(w.photo(), []cluster.Instance{w.instance(m)}); why != "" {
+		w.broken("quota", nil, nil, "with %s there is too much by %s", m.claim, why)
+	}
+}
+
+// limits reports whether there is anything that limits nodes by a quota or their cost.
+func (x *quotas) limits() bool {
+	costs := func(p *pool) bool { return p.Limits.Cost != nil }
+	return len(x.list) > 0 || slices.ContainsFunc(x.world.pools, costs)
+}
+
+// planned looks at what a plan launches for pods, by what it was made from.
+func (x *quotas) planned(s *cluster.Snapshot, p *plan.Plan) {
+	w := x.world
+	if len(p.Launches) == 0 || !x.limits() {
+		return
+	}
+	var more []cluster.Instance
+	for i := range p.Launches {
+		l := &p.Launches[i]
+		if at := slices.IndexFunc(w.pools, func(p *pool) bool { return p.ID == l.Pool }); at >= 0 {
+			m := &instance{claim: l.Name, pool: w.pools[at], launch: l, orderedAt: w.now}
+			more = append(more, w.instance(m))
+		}
+	}
+	if why := promise.Exceeded(s, more); why != "" {
+		w.broken("quota", s, p, "with what the plan launches there is too much by %s", why)
+	}
+}
+
+// overAll is over as things are, for instances that are yet to be ordered.
+func (x *quotas) overAll(claims []*instance) string {
+	var more []cluster.Instance
+	for _, m := range claims {
+		more = append(more, x.world.instance(m))
+	}
+	return promise.Exceeded(x.world.photo(), more)
+}
+
+// lettingGo looks at a node at the point of no return: the newest plan keeps nothing there.
+func (x *requests) lettingGo(v *move, r *leaver) {
+	w := x.world
+	if w.checks.plan == nil || promise.InAnyEvent(r.Reason, r.instance.pool.grace > 0) {
+		return
+	}
+	if owner := promise.KeepsFor(w.checks.plan, r.Node); owner != "" {
+		w.broken("request", v.basis, v.plan(), "%s is disrupted and keeps capacity for %s", r.Node, owner)
+	}
+}
+
+// stable looks whether in the end what was launched for requests whose time is over is given back, where that may be.
+func (x *requests) stable(s *cluster.Snapshot, p *plan.Plan) {
+	w := x.world
+	for _, m := range w.instances {
+		if len(promise.RequestsOf(m.launch)) == 0 || m.doNotDisrupt || !m.started() {
+			continue
+		}
+		policy := m.pool.policyNow(int64(len(w.instances)), w.now)
+		free := !slices.ContainsFunc(w.podsOn(m), func(q *pod) bool { return q.work != nil })
+		if free && !policy.Never && policy.Empty.Most > 0 && len(w.kept.buffers) == 0 && !m.pool.Static() {
+			w.broken("settling", s, p, "%s was launched for %v, has no pods and is there in the end", m.claim,
+				promise.RequestsOf(m.launch))
+		}
 	}
 }

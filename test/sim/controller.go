@@ -201,3 +201,49 @@ func (c *controller) holdsBack(p *pod, m *instance) bool {
 func (c *controller) seenGone(m *instance) {
 	c.orders = slices.DeleteFunc(c.orders, func(x *instance) bool { return x == m })
 }
+
+// newest takes in what a plan says of requests, as the product's server of them does.
+func (x *requests) newest(p *plan.Plan) {
+	w := x.world
+	for i := range p.Requested {
+		said := &p.Requested[i]
+		at := slices.IndexFunc(x.all, func(r *request) bool { return r.Name == said.Name })
+		if at < 0 || said.Waits != "" {
+			continue
+		}
+		r := x.all[at]
+		switch {
+		case said.Missing == 0:
+			r.failures, r.lostSince = 0, time.Time{}
+		case !said.Booked:
+			r.RetryAt = w.now.Add(min(backoffLeast<<min(r.failures, 10), backoffMost))
+			r.failures++
+		case r.lostSince.IsZero():
+			r.lostSince = w.now
+		case !r.Launches && w.now.Sub(r.lostSince) >= lostFor:
+			x.end(r, "its capacity is lost")
+		}
+		if said.Found() && r.provisionedAt.IsZero() && r.over == "" && !w.deaf {
+			x.provision(r)
+		}
+	}
+}
+
+// provision books capacity for a request.
+func (x *requests) provision(r *request) {
+	w := x.world
+	r.provisionedAt = w.now
+	w.checks.meter.Provisioned++
+	w.say("%s is provisioned", r)
+	w.changed()
+	w.after(bookedFor, func() { x.end(r, "its booking has expired") })
+}
+
+// end has nothing sought or kept for a request any more.
+func (x *requests) end(r *request, why string) {
+	if r.over == "" {
+		r.over = why
+		x.world.say("%s: %s", r, why)
+		x.world.changed()
+	}
+}

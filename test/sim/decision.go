@@ -6,6 +6,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
+	"github.com/daemok/daemok/test/sim/promise"
 )
 
 // planned looks at a decision by itself: what it was told of forbids nothing
@@ -22,7 +23,9 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 	w.sparesDeleted(s, p)
 	keepsTo(w, s, p)
 	w.kept.quotas.planned(s, p)
-	w.kept.requests.planned(s, p)
+	if why := promise.Requests(s, p); why != "" {
+		w.broken("request", s, p, "%s", why)
+	}
 	shares := disruption.Shares(s.Nodes)
 	seen := map[string]bool{}
 	for i := range p.Moves {

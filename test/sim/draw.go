@@ -254,3 +254,48 @@ func drawOverlay(r *rand.Rand, name string) cluster.Overlay {
 	}
 	return out
 }
+
+// draw draws up to two quotas, and a limit on what the nodes of a pool may cost.
+func (x *quotas) draw() {
+	w := x.world
+	r := w.chance("quotas")
+	if r.IntN(3) == 0 {
+		for i := range 1 + r.IntN(2) {
+			if one := drawQuota(r, fmt.Sprintf("quota%d", i)); w.part(one.Name) {
+				x.list = append(x.list, one)
+			}
+		}
+	}
+	if most := drawCost(r); r.IntN(4) == 0 && w.part("cost limit") {
+		w.pools[0].Limits.Cost = &most
+	}
+}
+
+func drawCost(r *rand.Rand) quantity.MicroUSDPerHour {
+	return quantity.MicroUSDPerHour(300_000 + r.Int64N(3_000_000))
+}
+
+func drawQuota(r *rand.Rand, name string) cluster.Quota {
+	out := cluster.Quota{Name: name}
+	switch r.IntN(4) {
+	case 0:
+		out.Selector = constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelZone,
+			Set: constraint.Values(zones[r.IntN(len(zones))])})
+	case 1:
+		out.Selector = constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType,
+			Set: constraint.Values([]string{"on-demand", "spot"}[r.IntN(2)])})
+	case 2:
+		out.Selector = constraint.NewRequirements(constraint.Requirement{Key: "karpenter.sh/nodepool",
+			Set: constraint.Values(fmt.Sprintf("p%d", r.IntN(3)))})
+	}
+	nodes, cost := 2+r.Int64N(10), drawCost(r)
+	switch r.IntN(3) {
+	case 0:
+		out.Limits.Nodes = &nodes
+	case 1:
+		out.Limits.Amounts = []quantity.Extended{{Name: "cpu", Amount: 8_000 * (1 + r.Int64N(10))}}
+	default:
+		out.Limits.Cost = &cost
+	}
+	return out
+}

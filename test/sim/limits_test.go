@@ -21,7 +21,7 @@ func (c *scene) limit(limits cluster.Limits) {
 func nodes(n int64) cluster.Limits { return cluster.Limits{Nodes: &n} }
 
 // What quotas promise, and how each promise is broken.
-var ofQuotas = map[string]promise{
+var ofQuotas = map[string]breach{
 	"a quota has more nodes than it may have": {ordering, func(c *scene) { c.limit(nodes(2)) },
 		"quota: with more there is too much by CapacityQuota/all: 3 of nodes, and there may be 2"},
 	"a pool costs more than it may": {ordering, func(c *scene) { c.costs(100) },
@@ -52,7 +52,7 @@ func (c *scene) requested(booked bool) (*request, *plan.Requested) {
 }
 
 // What is promised to ProvisioningRequests, and how each promise is broken.
-var ofRequests = map[string]promise{
+var ofRequests = map[string]breach{
 	"a plan forgets a request": {planned, func(c *scene) { c.requested(false); c.plan.Requested = nil },
 		"request: the plan says nothing of ProvisioningRequest default/r"},
 	"capacity is kept though the booking has expired": {planned, func(c *scene) {

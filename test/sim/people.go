@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/quantity"
 )
 
 // busyFor is how long people and faults are at it; then all stands still.
@@ -207,4 +210,73 @@ func (x *kept) change() {
 			w.changed()
 		})
 	}
+}
+
+// change has people change the limits of quotas.
+func (x *quotas) change() {
+	for i := range x.list {
+		q := &x.list[i]
+		x.world.trouble("change "+q.Name, 3, 15*time.Minute, 40*time.Minute, func(r *rand.Rand) {
+			q.Limits = drawQuota(r, q.Name).Limits
+			x.changedAt = x.world.now
+			x.world.say("%s limits %v", q, q.Limits.List())
+			x.world.changed()
+		})
+	}
+}
+
+// change has people submit requests, where the seed draws that.
+func (x *requests) change() {
+	x.world.trouble("requests", 3, 8*time.Minute, 30*time.Minute, x.submit)
+}
+
+func (x *requests) submit(r *rand.Rand) {
+	w := x.world
+	x.made++
+	one := &request{ProvisioningRequest: cluster.ProvisioningRequest{Namespace: "default",
+		Name: fmt.Sprintf("request%d", x.made), CreatedAt: w.now, Launches: r.IntN(4) > 0}}
+	for i := range 1 + r.IntN(2) {
+		cpu := quantity.MilliCPU(500 * (1 + r.IntN(8)))
+		shape := w.shape(fmt.Sprintf("%s-%d", one.Name, i), quantity.Resources{CPU: cpu, Memory: quantity.GiB, Pods: 1})
+		one.Sets = append(one.Sets, cluster.PodSet{Shape: shape, Pods: 1 + r.Int64N(6)})
+		one.done = append(one.done, 0)
+	}
+	x.all = append(x.all, one)
+	w.say("%s asks for %d pods, launches: %v", one, one.Total(), one.Launches)
+	w.changed()
+	comes, in := r.IntN(4) > 0, between(r, 5*time.Second, 2*time.Minute)
+	length := between(r, 2*time.Minute, 25*time.Minute)
+	w.every(time.Second, func() (time.Duration, bool) {
+		if !slices.Contains(x.all, one) || one.provisionedAt.IsZero() {
+			return time.Second, slices.Contains(x.all, one)
+		}
+		if comes {
+			w.after(in, func() { x.start(one, length) })
+		}
+		return 0, false
+	})
+	w.after(between(r, 30*time.Minute, 2*time.Hour), func() {
+		if one.provisionedAt.IsZero() {
+			x.end(one, "it is not wanted any more")
+		}
+	})
+}
+
+// start makes the pods of a request.
+func (x *requests) start(r *request, length time.Duration) {
+	w := x.world
+	for i := range r.Sets {
+		for k := range r.Sets[i].Pods {
+			job := &work{name: fmt.Sprintf("%s-%d-%d", r.Name, i, k), shape: r.Sets[i].Shape,
+				startFor: time.Second, length: length, consumes: r, set: i}
+			w.works = append(w.works, job)
+			w.scale(job, 1)
+		}
+	}
+	w.checks.meter.Consumed++
+}
+
+// stand has people withdraw what has no capacity.
+func (x *requests) stand() {
+	x.all = slices.DeleteFunc(x.all, func(r *request) bool { return r.provisionedAt.IsZero() })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/test/sim/promise"
 )
 
 // notReady is what a node carries that is not ready.
@@ -201,4 +202,54 @@ func (w *World) boot(p *pool) time.Duration {
 	}
 	slices.Sort(took)
 	return took[(len(took)*95+99)/100-1]
+}
+
+// show adds the quotas, and what nodes cost where a pool limits it, to a snapshot that has all else.
+func (x *quotas) show(s *cluster.Snapshot) {
+	s.Quotas = slices.Clone(x.list)
+	for i := range s.Quotas {
+		s.CountQuota(&s.Quotas[i])
+	}
+	for i := range s.Pools {
+		s.CountCost(&s.Pools[i])
+	}
+}
+
+// show adds the requests to a snapshot.
+func (x *requests) show(s *cluster.Snapshot) {
+	for _, r := range x.all {
+		s.Requested = append(s.Requested, x.now(r))
+	}
+}
+
+// now is the request with its pods and claims as they are.
+func (x *requests) now(r *request) cluster.ProvisioningRequest {
+	w, out := x.world, r.ProvisioningRequest
+	out.Sets = slices.Clone(r.Sets)
+	switch out.Provisioned = !r.provisionedAt.IsZero(); {
+	case out.Provisioned && r.over == "":
+		out.BookedUntil = r.provisionedAt.Add(bookedFor)
+	case !out.Provisioned:
+		out.NotReady = r.over
+	}
+	for i, n := range r.done {
+		out.Sets[i].Come = n
+	}
+	for _, p := range w.pods {
+		switch {
+		case p.work == nil || p.work.consumes != r:
+		case p.at != nil && out.Sets[p.work.set].Come < out.Sets[p.work.set].Pods:
+			out.Sets[p.work.set].Come++
+		case p.at == nil && !p.Ending:
+			out.Consumers = append(out.Consumers, p.Name)
+		}
+	}
+	for _, m := range w.instances {
+		if slices.Contains(promise.RequestsOf(m.launch), r.Name) {
+			out.Claims = append(out.Claims, m.claim)
+		}
+	}
+	slices.Sort(out.Consumers)
+	slices.Sort(out.Claims)
+	return out
 }

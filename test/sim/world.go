@@ -160,3 +160,35 @@ type kept struct {
 	quotas   quotas
 	requests requests
 }
+
+// quotas are limits that pools share: CapacityQuotas.
+type quotas struct {
+	world     *World
+	list      []cluster.Quota
+	changedAt time.Time // when people last changed one
+}
+
+// requests are ProvisioningRequests, as a batch system submits them: once one has its capacity, its pods come.
+type requests struct {
+	world *World
+	all   []*request // oldest first
+	made  int
+}
+
+// request is one of them.
+type request struct {
+	cluster.ProvisioningRequest           // without what depends on pods, claims and the time
+	done                        []int64   // by set: pods that have ended
+	provisionedAt               time.Time // zero: it has not had its capacity
+	lostSince                   time.Time // of booked capacity
+	failures                    int
+	over                        string // why nothing is sought or kept any more
+}
+
+// How the controller serves ProvisioningRequests, as the product does.
+const (
+	bookedFor    = 10 * time.Minute
+	lostFor      = time.Minute // before a check-capacity request is given up
+	backoffLeast = time.Minute
+	backoffMost  = 10 * time.Minute
+)
