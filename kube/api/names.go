@@ -227,6 +227,8 @@ const (
 	AnnotationMaxSystemMemory = GroupDaemok + "/max-system-memory"
 	// AnnotationCostLimit is what nodes may cost together in an hour, in US dollars.
 	AnnotationCostLimit = GroupDaemok + "/cost-limit"
+	// AnnotationOnDemandMinimum is how many nodes of a pool, or pods of a workload, are to be on demand at the least.
+	AnnotationOnDemandMinimum = GroupDaemok + "/on-demand-minimum"
 	// AnnotationHours is at which times the pool has how many nodes.
 	AnnotationHours = GroupDaemok + "/hours"
 	// AnnotationHeadroom is the share of what pods request for which a CapacityBuffer keeps capacity.

@@ -79,6 +79,7 @@ func changed(then, now *cluster.Pool) string {
 		{"taints", then.Taints, now.Taints},
 		{"startup taints", then.StartupTaints, now.StartupTaints},
 		{"limits", then.Limits, now.Limits},
+		{cluster.LimitOnDemand, then.OnDemand, now.OnDemand},
 	} {
 		if !reflect.DeepEqual(field.then, field.now) {
 			return field.name

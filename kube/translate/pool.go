@@ -150,6 +150,10 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	if limits.Cost, err = mark.CostLimit(o.Annotations); err != nil {
 		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
 	}
+	onDemand, err := mark.OnDemandMinimum(o.Annotations)
+	if err != nil {
+		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
+	}
 	switch {
 	case hours.Nodes == nil:
 	case replicas != nil:
@@ -170,6 +174,7 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 		Taints:        lasting,
 		StartupTaints: starting,
 		Limits:        limits,
+		OnDemand:      onDemand,
 		Replicas:      replicas,
 		Hours:         hours,
 		NotReady:      o.NotReady,

@@ -3,6 +3,7 @@ package translate
 import (
 	"strings"
 
+	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 )
 
@@ -16,6 +17,8 @@ func RaiseLimit(why string) string {
 		return "raise the limits of that CapacityQuota"
 	case isQuota:
 		return "correct that CapacityQuota"
+	case strings.Contains(why, cluster.LimitOnDemand):
+		return "allow on-demand in its requirements, or lower the annotation " + api.AnnotationOnDemandMinimum
 	case strings.Contains(why, api.AnnotationHours):
 		return "wait for its hours, or change the annotation " + api.AnnotationHours
 	case strings.Contains(why, "the cost is limited, and the price of"):

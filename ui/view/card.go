@@ -429,6 +429,11 @@ func (k *known) explainPool(card *Card, o record.Object) bool {
 	if row.Weight != 0 {
 		card.Facts = append(card.Facts, Fact{"weight", fmt.Sprint(row.Weight)})
 	}
+	if p.OnDemand.Any() {
+		has := k.Snapshot.Balance(p.ID)
+		text := fmt.Sprintf("%s: %d of %d nodes", p.OnDemand, has.OnDemand, has.OnDemand+has.Spot)
+		card.Facts = append(card.Facts, Fact{cluster.LimitOnDemand, text})
+	}
 	if p.Hours.Nodes != nil {
 		until := ""
 		if !p.Hours.Until.IsZero() {

@@ -32,6 +32,7 @@ func NodePool(p *karpv1.NodePool) []Finding {
 	}
 	f.contradictions("spec.template.metadata.labels", p.Spec.Template.Metadata.Labels, template+".requirements", p.Spec.Template.Spec.Requirements)
 	f.name(template+".nodeClassRef.name", p.Spec.Template.Spec.NodeClassRef.Name, api.LabelNodeClass)
+	f.onDemand(p)
 	f.taints(template, p.Spec.Template.Spec.Taints, p.Spec.Template.Spec.StartupTaints)
 	f.length(template+".expireAfter", p.Spec.Template.Spec.ExpireAfter.Check())
 	f.length(template+".terminationGracePeriod", p.Spec.Template.Spec.TerminationGracePeriod.Check())
@@ -66,12 +67,33 @@ func (f *findings) marks(annotations map[string]string) {
 	_, repair := mark.Repair(annotations, mark.UsualRepair())
 	_, hours := mark.Hours(annotations, time.Unix(0, 0))
 	_, most := mark.CostLimit(annotations)
-	for _, err := range append(mark.Misread(annotations), cost, most, floor, first, fast, rebalance, repair, hours) {
+	_, onDemand := mark.OnDemandMinimum(annotations)
+	for _, err := range append(mark.Misread(annotations), cost, most, onDemand, floor, first, fast, rebalance, repair, hours) {
 		if wrong, ok := errors.AsType[*mark.Error](err); ok {
 			f.refuse(wrong.Field(), "%s", wrong.Err)
 		}
 	}
 	f.unknownAnnotations(annotations)
+}
+
+// onDemand warns of a pool that is to have on-demand nodes and allows none.
+func (f *findings) onDemand(p *karpv1.NodePool) {
+	least, err := mark.OnDemandMinimum(p.Annotations)
+	if err != nil || !least.Any() {
+		return
+	}
+	lasting := []string{string(cluster.OnDemand), string(cluster.Reserved)}
+	forbids := func(r karpv1.Requirement) bool {
+		allows := func(option string) bool {
+			return slices.Contains(r.Values, option) == (r.Operator == corev1.NodeSelectorOpIn)
+		}
+		return api.Normalise(r.Key) == api.LabelCapacityType && !slices.ContainsFunc(lasting, allows)
+	}
+	if slices.ContainsFunc(p.Spec.Template.Spec.Requirements, forbids) {
+		f.warn("metadata.annotations["+api.AnnotationOnDemandMinimum+"]",
+			"%s of its nodes are to be on demand, and its requirements allow spot alone: nothing is launched; "+
+				"allow on-demand in spec.template.spec.requirements, or remove the annotation", least)
+	}
 }
 
 // NodeClaim checks a claim, as one made by hand must be.

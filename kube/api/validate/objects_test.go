@@ -64,6 +64,15 @@ func TestNodePool(t *testing.T) {
 		"as many values as asked for are right":          {requirement(`key: a, operator: In, values: [b, c], minValues: 2`), ``},
 		"fewer different values than asked for":          {requirement(`key: a, operator: In, values: [b, b], minValues: 2`), at + `.minValues: 2 different values are asked for but only 1 can occur`},
 		"minValues without values is right":              {requirement(`key: a, operator: Exists, minValues: 9`), ``},
+		"on-demand nodes of spot alone are warned of": {
+			"metadata: {annotations: {daemok.sh/on-demand-minimum: '30%'}}\n" +
+				requirement(`key: karpenter.sh/capacity-type, operator: In, values: [spot]`),
+			`warning: metadata.annotations[daemok.sh/on-demand-minimum]: 30% of its nodes are to be on demand, and`},
+		"on-demand nodes beside spot are right": {
+			"metadata: {annotations: {daemok.sh/on-demand-minimum: '2'}}\n" +
+				requirement(`key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]`), ``},
+		"no number of on-demand nodes is refused": {`metadata: {annotations: {daemok.sh/on-demand-minimum: few}}`,
+			`metadata.annotations[daemok.sh/on-demand-minimum]: "few": want a number such as "2", or a share`},
 		"spot and on-demand as two entries are refused": {`spec: {template: {spec: {requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}, {key: karpenter.sh/capacity-type, operator: In, values: [spot]}]}}}`,
 			`spec.template.spec.requirements[1]: no node has karpenter.sh/capacity-type in spot and also in on-demand, as spec.template.spec.requirements[0] asks: remove one of them, or list all values in one requirement`},
 		"a label that a requirement rules out is refused": {`spec: {template: {metadata: {labels: {kubernetes.io/arch: arm64}}, spec: {requirements: [{key: beta.kubernetes.io/arch, operator: In, values: [amd64]}]}}}`,
