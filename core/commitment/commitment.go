@@ -15,6 +15,7 @@ package commitment
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,12 +72,18 @@ func (p *SavingsPlan) rate(u *Usage) (rate quantity.MicroUSDPerHour, ok bool) {
 	return quantity.MicroUSDPerHour(float64(u.OnDemand) * (1 - p.Discount)), true
 }
 
-// Usage is one on-demand instance that runs.
+// Usage is an on-demand instance that runs, or several that are alike.
 type Usage struct {
 	Name         string
 	InstanceType string
 	Zone         string
-	OnDemand     quantity.MicroUSDPerHour
+	OnDemand     quantity.MicroUSDPerHour // of each
+	Count        int64                    // how many there are; 0: one
+}
+
+// Whole is what all of them cost on demand.
+func (u *Usage) Whole() quantity.MicroUSDPerHour {
+	return u.OnDemand * quantity.MicroUSDPerHour(max(1, u.Count))
 }
 
 // Bill is what commitments leave.
@@ -92,7 +99,7 @@ type Unused struct {
 	Commitment quantity.MicroUSDPerHour // of a Savings Plan
 }
 
-// Divide computes the bill of the instances. Cost: instances x commitments.
+// Divide computes the bill of the instances. Cost: usages x commitments.
 func Divide(c Commitments, running []Usage) (out Bill) {
 	d := divide(&c, running)
 	for i, left := range d.reserved {
@@ -138,11 +145,12 @@ func divide(c *Commitments, running []Usage) *division {
 	return d
 }
 
-// usage is an instance with what of it nothing covers yet.
+// usage is instances that are alike, with what of them nothing covers yet.
 type usage struct {
 	Usage
-	whole, left int64 // in quarters of normalized units; 1 in all where its size has no factor
-	cost        quantity.MicroUSDPerHour
+	each int64 // of one, in quarters of normalized units; 1 where its size has no factor
+	left int64 // of all, in the same
+	cost quantity.MicroUSDPerHour
 }
 
 // usages sorts instances by content, so that bills do not depend on the order in which they are given.
@@ -150,20 +158,27 @@ func usages(running []Usage) []*usage {
 	out := make([]*usage, len(running))
 	for i, u := range running {
 		w := weight(u.InstanceType)
-		out[i] = &usage{u, w, w, u.OnDemand}
+		out[i] = &usage{u, w, w * max(1, u.Count), u.Whole()}
 	}
 	slices.SortStableFunc(out, func(a, b *usage) int {
 		return cmp.Or(
-			cmp.Compare(a.whole, b.whole), cmp.Compare(a.InstanceType, b.InstanceType), cmp.Compare(a.Zone, b.Zone),
+			cmp.Compare(a.each, b.each), cmp.Compare(a.InstanceType, b.InstanceType), cmp.Compare(a.Zone, b.Zone),
 			cmp.Compare(a.OnDemand, b.OnDemand), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }
 
-// cover takes so much of what is left of the instance.
+// cover takes so much of what is left of the instances.
 func (u *usage) cover(units int64) {
 	u.left -= units
-	u.cost = u.OnDemand * quantity.MicroUSDPerHour(u.left) / quantity.MicroUSDPerHour(u.whole)
+	u.cost = quantity.MicroUSDPerHour(share(int64(u.OnDemand), u.left, u.each))
+}
+
+// share is amount x part / whole, which may be larger than an int64 before it is divided.
+func share(amount, part, whole int64) int64 {
+	high, low := bits.Mul64(uint64(amount), uint64(part))
+	out, _ := bits.Div64(high, low, uint64(whole))
+	return int64(out)
 }
 
 // scope is which instances Reserved Instances are for; each step leaves them fewer rules.
@@ -229,12 +244,13 @@ func (p *SavingsPlan) cover(all []*usage) (left quantity.MicroUSDPerHour) {
 	})
 	left = p.dollars()
 	for _, u := range covered {
-		needs := u.rate * u.cost / u.OnDemand // at the plan's rate, for what is not covered yet
+		// At the plan's rate, for what is not covered yet:
+		needs := quantity.MicroUSDPerHour(share(int64(u.rate), int64(u.cost), int64(u.OnDemand)))
 		if needs <= left {
 			left, u.cost = left-needs, 0
 			continue
 		}
-		u.cost -= u.cost * left / needs
+		u.cost -= quantity.MicroUSDPerHour(share(int64(u.cost), int64(left), int64(needs)))
 		left = 0
 	}
 	return left

@@ -2,6 +2,7 @@ package commitment
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func running(text string) (out []Usage) {
 		if !other {
 			zone = "a"
 		}
-		out = append(out, Usage{fmt.Sprint("n", i), kind, zone, prices[kind]})
+		out = append(out, Usage{Name: fmt.Sprint("n", i), InstanceType: kind, Zone: zone, OnDemand: prices[kind]})
 	}
 	return out
 }
@@ -146,6 +147,44 @@ func TestFactor(t *testing.T) {
 	for _, size := range []string{"metal", "", "0xlarge", "24xl", "metal-24xl"} {
 		if got, ok := factor(size); ok {
 			t.Errorf("%q has a factor of %d quarters, want none", size, got)
+		}
+	}
+}
+
+// Instances that are alike leave the same to pay whether each is given or how many there are.
+func TestAlikeInstancesMayBeCounted(t *testing.T) {
+	kinds := []string{"m5.large", "m5.xlarge", "m5.2xlarge", "c5.large", "c5.xlarge"}
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 500 {
+		c := Commitments{Reserved: []ReservedInstances{
+			{ID: "flexible", InstanceType: kinds[r.IntN(3)], Count: r.Int64N(6), Flexible: true},
+			{ID: "zonal", InstanceType: kinds[r.IntN(5)], Count: r.Int64N(4), Zone: "a"},
+		}, Plans: []SavingsPlan{
+			{ID: "family", Family: "m5", Commitment: quantity.MicroUSDPerHour(r.Int64N(500_000)), Discount: 0.4},
+			{ID: "all", Commitment: quantity.MicroUSDPerHour(r.Int64N(500_000)), Discount: 0.25},
+		}}
+		var each, counted []Usage
+		for _, kind := range kinds {
+			for _, zone := range []string{"a", "b"} {
+				n := r.Int64N(5)
+				u := Usage{InstanceType: kind, Zone: zone, OnDemand: quantity.MicroUSDPerHour(80_000 + 10_000*len(kind)), Count: n}
+				if n > 0 {
+					counted = append(counted, u)
+				}
+				for u.Count = 0; n > 0; n-- {
+					each = append(each, u)
+				}
+			}
+		}
+		a, b := Divide(c, each), Divide(c, counted)
+		if rest := int64(a.Cost - b.Cost); max(rest, -rest) > int64(len(each)) { // each is rounded
+			t.Fatalf("%+v leaves %v of %d instances, and %v of as many that are counted", c, a.Cost, len(each), b.Cost)
+		}
+		for i := range min(len(a.Unused), len(b.Unused)) {
+			x, y := a.Unused[i], b.Unused[i]
+			if rest := int64(x.Commitment - y.Commitment); x.ID != y.ID || x.Instances != y.Instances || max(rest, -rest) > 50 {
+				t.Fatalf("of %+v %+v is unused, or %+v where they are counted", c, a.Unused, b.Unused)
+			}
 		}
 	}
 }

@@ -4,7 +4,7 @@
 // snapshot shows, those being launched included. Instances of Windows and of dedicated tenancy use no commitment.
 //
 //	Offered  the snapshot with offerings that commitments would pay for, at what is left to pay
-//	Left     what is left of each commitment, as such offerings count it
+//	Fleet    who uses commitments, and what is left of each, as such offerings count it
 //	Bill     what commitments pay, and how that changes with nodes that go and instances that come
 package coverage
 
@@ -21,18 +21,6 @@ import (
 // counter names what is left of a commitment among reserved capacities.
 func counter(id string) string { return "commitment " + id }
 
-// Left is what is left of each commitment for further instances, once those that are leaving are gone, and the named
-// nodes too.
-func Left(s *cluster.Snapshot, without ...string) (out []cluster.ReservedCapacity) {
-	if !s.Commitments.Any() {
-		return nil
-	}
-	for _, room := range commitment.Rooms(&s.Commitments, fleetOf(s).staying(without)) {
-		out = append(out, cluster.ReservedCapacity{Name: counter(room.ID), Left: room.Left})
-	}
-	return out
-}
-
 // share is what of its price an instance counts as costing that a commitment pays for: it is paid for whether it runs
 // or not, so that it comes before all others, and yet small instances before large ones.
 const share = 10_000
@@ -43,10 +31,11 @@ const share = 10_000
 //
 // Cost: offerings x commitments.
 func Offered(s *cluster.Snapshot) *cluster.Snapshot {
-	if !s.Commitments.Any() {
+	f := FleetOf(s)
+	if f == nil {
 		return s
 	}
-	rooms := commitment.Rooms(&s.Commitments, fleetOf(s).staying(nil))
+	rooms := commitment.Rooms(f.of, f.counts.usages())
 	made := map[*cluster.Catalogue]*cluster.Catalogue{nil: nil}
 	out := *s
 	out.Pools = slices.Clone(s.Pools)

@@ -63,7 +63,7 @@ func TestLeft(t *testing.T) {
 		"a node of no pool":                {foreign, nil, 16},
 		"a node of Windows":                {foreign + " kubernetes.io/os=windows", nil, 32},
 	} {
-		if got := coverage.Left(parse(t, tt.text), tt.without...); len(got) != 1 || got[0].Left != tt.left {
+		if got := coverage.FleetOf(parse(t, tt.text)).Left(tt.without...); len(got) != 1 || got[0].Left != tt.left {
 			t.Errorf("%s: %+v is left, want %d", name, got, tt.left)
 		}
 	}

@@ -1,18 +1,34 @@
 package coverage
 
 import (
-	"slices"
+	"maps"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// fleet is the instances of a snapshot that use commitments, those in capacity reservations included, which AWS bills
-// on demand.
-type fleet struct {
-	list []member
+// Fleet is the instances of a snapshot that use commitments, those in capacity reservations included, which AWS bills on
+// demand. Nil is that of a cluster without commitments.
+type Fleet struct {
+	of      *commitment.Commitments
+	members map[string]member
+	counts  counts
+}
+
+// counts is how many instances of each kind use commitments. A kind is a usage without name and number.
+type counts map[commitment.Usage]int64
+
+func (c counts) usages() []commitment.Usage {
+	out := make([]commitment.Usage, 0, len(c))
+	for kind, n := range c {
+		if kind.Count = n; n > 0 {
+			out = append(out, kind)
+		}
+	}
+	return out
 }
 
 // member is one of them.
@@ -27,17 +43,118 @@ type member struct {
 func nodeName(name string) string  { return "node " + name }
 func claimName(name string) string { return "claim " + name }
 
-func fleetOf(s *cluster.Snapshot) *fleet {
-	f := &fleet{}
-	listed := &priceList{pools: s.Pools, known: map[[2]string]quantity.MicroUSDPerHour{}}
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		if !mayUse(n.Labels) || isSpot(n.Labels) {
+func (m *member) kind() commitment.Usage {
+	kind := m.Usage
+	kind.Name = ""
+	return kind
+}
+
+// FleetOf is the fleet of the snapshot's nodes and of its instances being launched, which count as the cheapest that they
+// may become, but for those that are leaving.
+func FleetOf(s *cluster.Snapshot) *Fleet {
+	if !s.Commitments.Any() {
+		return nil
+	}
+	f := &Fleet{of: &s.Commitments, members: map[string]member{}, counts: counts{}}
+	for _, m := range membersOf(s) {
+		if !m.leaves {
+			f.add(m)
+		}
+	}
+	return f
+}
+
+func (f *Fleet) add(m member) {
+	f.members[m.Name] = m
+	f.counts[m.kind()]++
+}
+
+// Left is what is left of each commitment for further instances once the named nodes are gone.
+func (f *Fleet) Left(without ...string) (out []cluster.ReservedCapacity) {
+	if f == nil {
+		return nil
+	}
+	for _, room := range commitment.Rooms(f.of, f.after(Change{Nodes: without}).usages()) {
+		out = append(out, cluster.ReservedCapacity{Name: counter(room.ID), Left: room.Left})
+	}
+	return out
+}
+
+// Change is nodes and claims that go, by name, and launches.
+type Change struct {
+	Nodes, Claims []string
+	Launches      []plan.Launch
+}
+
+// Carry makes a change true.
+func (f *Fleet) Carry(c Change) {
+	if f == nil {
+		return
+	}
+	for _, name := range c.names() {
+		if m, known := f.members[name]; known && !m.stays {
+			delete(f.members, name)
+			f.counts[m.kind()]--
+		}
+	}
+	for _, m := range c.members() {
+		f.add(m)
+	}
+}
+
+// after is how many use commitments after a change.
+func (f *Fleet) after(c Change) counts {
+	out := maps.Clone(f.counts)
+	for _, name := range c.names() {
+		if m, known := f.members[name]; known && !m.stays {
+			out[m.kind()]--
+		}
+	}
+	for _, m := range c.members() {
+		out[m.kind()]++
+	}
+	return out
+}
+
+// names are the members that go.
+func (c *Change) names() []string {
+	out := make([]string, 0, len(c.Nodes)+len(c.Claims))
+	for _, name := range c.Nodes {
+		out = append(out, nodeName(name))
+	}
+	for _, name := range c.Claims {
+		out = append(out, claimName(name))
+	}
+	return out
+}
+
+// members are those that come.
+func (c *Change) members() (out []member) {
+	for i := range c.Launches {
+		choice := &c.Launches[i].Choice
+		linux := c.Launches[i].Requirements.Get(labelOS).Allows("linux")
+		if choice.Option != cluster.OnDemand || !choice.Priced || !linux {
 			continue
 		}
-		m := listed.member(n.Labels, n.Price)
-		m.Name, m.leaves = nodeName(n.Name), n.Deleting
-		f.add(m)
+		u := commitment.Usage{Name: claimName(c.Launches[i].Name), InstanceType: choice.Kind, Zone: choice.Zone}
+		u.OnDemand = choice.ListPrice()
+		out = append(out, member{Usage: u, counts: true})
+	}
+	return out
+}
+
+// membersOf lists those of a snapshot. What has no known type, or no known price, is left out.
+func membersOf(s *cluster.Snapshot) (out []member) {
+	add := func(m member, name string, leaves bool) {
+		if m.Name, m.leaves = name, leaves; m.InstanceType != "" && m.OnDemand > 0 {
+			out = append(out, m)
+		}
+	}
+	listed := &priceList{pools: s.Pools, known: map[[2]string]quantity.MicroUSDPerHour{}}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; mayUse(n.Labels) && !isSpot(n.Labels) {
+			add(listed.member(n.Labels, n.Price), nodeName(n.Name), n.Deleting)
+		}
 	}
 	for i := range s.Instances {
 		x := &s.Instances[i]
@@ -49,28 +166,8 @@ func fleetOf(s *cluster.Snapshot) *fleet {
 		if o == nil || o.Option == cluster.Spot || !mayUse(t.Labels) || !mayUse(o.Labels) {
 			continue
 		}
-		m := listed.member(t.Labels.Merge(o.Labels).With(cluster.LabelInstanceType, t.Name), o.Price)
-		m.Name, m.leaves = claimName(x.Claim), x.Deleting
-		f.add(m)
-	}
-	return f
-}
-
-// add leaves out what has no known type, or no known price.
-func (f *fleet) add(m member) {
-	if m.InstanceType != "" && m.OnDemand > 0 {
-		f.list = append(f.list, m)
-	}
-}
-
-// staying is what uses commitments once those that leave are gone, and the named nodes.
-func (f *fleet) staying(without []string) (out []commitment.Usage) {
-	for i := range f.list {
-		m := &f.list[i]
-		gone := func(node string) bool { return nodeName(node) == m.Name }
-		if !m.leaves && (m.stays || !slices.ContainsFunc(without, gone)) {
-			out = append(out, m.Usage)
-		}
+		labels := t.Labels.Merge(o.Labels).With(cluster.LabelInstanceType, t.Name)
+		add(listed.member(labels, o.Price), claimName(x.Claim), x.Deleting)
 	}
 	return out
 }

@@ -80,7 +80,7 @@ func (v *reservations) countCommitments(s *cluster.Snapshot) {
 	if v.Left == nil {
 		return
 	}
-	for _, left := range coverage.Left(s) {
+	for _, left := range coverage.FleetOf(s).Left() {
 		if _, known := v.Left[left.Name]; known {
 			v.Left[left.Name] = left.Left
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/daemok/daemok/core/amount"
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/place"
@@ -77,14 +76,14 @@ func (d *evaluator) begin(q Question) *place.Run {
 
 // freed is what is left of commitments once nodes are gone, where that is more than with them.
 func (d *evaluator) freed(leave ...int) []cluster.ReservedCapacity {
-	if !d.snapshot.Commitments.Any() || len(leave) == 0 {
+	if d.fleet == nil || len(leave) == 0 {
 		return nil
 	}
 	names := make([]string, len(leave))
 	for i, at := range leave {
 		names[i] = d.snapshot.Nodes[at].Name
 	}
-	return slices.DeleteFunc(coverage.Left(d.snapshot, names...), func(now cluster.ReservedCapacity) bool {
+	return slices.DeleteFunc(d.fleet.Left(names...), func(now cluster.ReservedCapacity) bool {
 		was, known := d.reservedCapacities[now.Name]
 		return !known || now.Left <= was
 	})

@@ -3,6 +3,7 @@ package removal
 import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/provisioning"
@@ -40,6 +41,7 @@ type begins struct {
 	reservedCapacities map[string]int64
 	limits             []int64 // what is left of them
 	pools              []supply.Saved
+	fleet              *coverage.Fleet
 	frees              bool // the last question did: of commitments more is left once its nodes are gone
 }
 

@@ -32,7 +32,12 @@ func (d *evaluator) carryOut(m *move) {
 		places[m.instances[i].Claim] = d.expect(r, &m.instances[i])
 	}
 	takeFor(r, m.launches)
-	r.Provisioner.Reserved.Recount(coverage.Left(d.snapshot))
+	gone := coverage.Change{Launches: m.launches}
+	for i := range m.before {
+		gone.Nodes = append(gone.Nodes, m.before[i].Name)
+	}
+	d.fleet.Carry(gone)
+	r.Provisioner.Reserved.Recount(d.fleet.Left())
 	d.recordPools()
 	for i := range m.placements {
 		d.bind(r, &m.placements[i], places)

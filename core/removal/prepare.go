@@ -5,6 +5,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
 	"github.com/daemok/daemok/core/plan"
@@ -21,7 +22,7 @@ func newEvaluator(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Plac
 	takeFor(r, launches)
 	d := &evaluator{
 		snapshot: s, run: r, looked: r.Values.Labels, moves: moves, daemons: r.Values.Daemons,
-		begins:     begins{reservedCapacities: r.Provisioner.Reserved.Left},
+		begins:     begins{reservedCapacities: r.Provisioner.Reserved.Left, fleet: coverage.FleetOf(s)},
 		podClasses: map[*cluster.Shape]*evaluatorPodClass{}, text: map[*cluster.Shape]string{}, held: map[string]int{},
 		known: scheduling.KnownTargets{ByDomain: map[string][]*scheduling.DomainTargets{}, Board: r.Board}, reachables: map[*cluster.Shape]reachable{}, twins: provisioning.Twins{Spare: map[*cluster.Shape]bitset.Set{}},
 	}
