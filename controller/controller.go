@@ -66,6 +66,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			Self: p.pod(), AwaitPolicies: true, AwaitBuffers: !p.Policy.IgnoreBuffers, HoldDrains: collector.Holds,
 			NoOverlays: p.NoOverlays, PlanDevices: p.Devices, AwaitDevices: p.Devices,
 			NoRequests: p.Policy.IgnoreRequests, NoQuotas: p.NoQuotas,
+			NoCommitments: p.NoCommitments,
 		}
 	})
 	followed := p.overlays(p.Live, clusterState)
@@ -153,6 +154,9 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	steers := &steer.Steering{Store: p.Store, Off: !p.Steering, Events: p.Events, Metrics: p.Metrics, Log: p.Log, Now: p.Now}
 	idle := &status.Ineffective{Reporter: reporter, NoOverlays: p.NoOverlays, NoBuffers: p.Policy.IgnoreBuffers,
 		NoRequests: p.Policy.IgnoreRequests, NoQuotas: p.NoQuotas}
+	if p.NoCommitments {
+		idle.NoCommitmentsIn = p.Namespace
+	}
 	newest := []func(plan.Plan){steers.Newest}
 	buffers := p.buffers(clusterState, p.Store)
 	if buffers != nil {
@@ -216,6 +220,12 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			Round{What: "report what counts against CapacityQuotas", Do: quotas.Round},
 		)...)
 	}
+	if !p.NoCommitments {
+		read := func(ctx context.Context) (time.Duration, error) {
+			return commitmentsEvery, clusterState.ReadCommitments(ctx, p.Live)
+		}
+		program.Rounds = append(program.Rounds, Round{What: "read commitments", Do: read})
+	}
 	program.Rounds = append(program.Rounds, p.interruptionMessages()...)
 	for _, kind := range p.ClassKinds {
 		program.Loops = append(program.Loops, driftLoop(kind, drifted.ClassChanged, classChanged))
@@ -271,6 +281,9 @@ func (p Parts) interruptionMessages() (out []Round) {
 	}
 	return out
 }
+
+// commitmentsEvery is how often the ConfigMap daemok-commitments is read: it changes a few times a year.
+const commitmentsEvery = time.Minute
 
 // lostEvery is how often launches that no watch has shown are searched for.
 const lostEvery = 20 * time.Second

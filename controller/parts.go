@@ -89,6 +89,8 @@ type Planning struct {
 	Devices    bool // pods with ResourceClaims are planned for
 	NoQuotas   bool // CapacityQuotas have no effect
 
+	NoCommitments bool // Reserved Instances and Savings Plans have no effect
+
 	// Watched is called with an object of each type that clusters may lack, once it is watched; may be nil.
 	Watched func(ctx context.Context, of client.Object) error
 

@@ -34,7 +34,7 @@ import (
 )
 
 // acting are the features that are on unless their gates say otherwise.
-type acting struct{ static, overlays, buffers, requests, quotas bool }
+type acting struct{ static, overlays, buffers, requests, quotas, commitments bool }
 
 // options is how the controller is set up. Every one is a flag and an
 // environment variable; a flag wins.
@@ -158,7 +158,7 @@ func (r *reader) define(o *options) {
 	r.boolean(&o.nominatePods, "nominate-pods", false, "nominate nodes for the pods that they were launched for, so that kube-scheduler tries these nodes first; needs permission to patch pods/status; see docs/concepts/scheduling.md")
 	r.text(&o.minValuesPolicy, "min-values-policy", "Strict", "Strict, or BestEffort to launch with fewer values than minValues requires")
 	r.text(&o.schedulerConfig, "scheduler-config", "", "kube-scheduler's configuration as YAML, for its default topology spread constraints; see docs/concepts/scheduling.md")
-	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false. Off by default: SpotToSpotConsolidation (cheaper spot instances may replace spot instances), Drift (nodes of Provisioners are replaced when another image is selected; nodes of NodePools always drift) and NodeRepair (unhealthy nodes are replaced; see docs/tasks/node-repair.md). On by default: ReservedCapacity (capacity reservations are used; see docs/tasks/reservations.md), StaticCapacity (NodePools with spec.replicas keep that many nodes; see docs/tasks/static-capacity.md), NodeOverlay (NodeOverlays change prices and resources of instance types; see docs/tasks/overlays.md), CapacityBuffer (capacity is kept free for pods that may come; see docs/tasks/capacity-buffers.md), ProvisioningRequest (capacity is found for all pods of a batch or for none; see docs/tasks/provisioning-requests.md) and CapacityQuota (CapacityQuotas limit what is launched from all NodePools together; see docs/tasks/quotas.md)")
+	r.text(&o.featureGates, "feature-gates", "", "Name=true,Name=false. Off by default: SpotToSpotConsolidation (cheaper spot instances may replace spot instances), Drift (nodes of Provisioners are replaced when another image is selected; nodes of NodePools always drift) and NodeRepair (unhealthy nodes are replaced; see docs/tasks/node-repair.md). On by default: ReservedCapacity (capacity reservations are used; see docs/tasks/reservations.md), StaticCapacity (NodePools with spec.replicas keep that many nodes; see docs/tasks/static-capacity.md), NodeOverlay (NodeOverlays change prices and resources of instance types; see docs/tasks/overlays.md), CapacityBuffer (capacity is kept free for pods that may come; see docs/tasks/capacity-buffers.md), ProvisioningRequest (capacity is found for all pods of a batch or for none; see docs/tasks/provisioning-requests.md), CapacityQuota (CapacityQuotas limit what is launched from all NodePools together; see docs/tasks/quotas.md) and Commitments (plans use Reserved Instances and Savings Plans that ConfigMap daemok-commitments lists; see docs/tasks/commitments.md)")
 	r.text(&o.payback, "payback", "on", "on to replace a node only if that saves enough of its price, off to replace it for any saving; see docs/concepts/disruption.md")
 	r.boolean(&o.steering, "steering", true, "empty the nodes that should be removed next without evictions: because of a taint new pods prefer other nodes, and because of a low deletion cost scale-downs begin with their pods; false removes both; see docs/concepts/disruption.md")
 	r.boolean(&o.enableProfiling, "enable-profiling", false, "serve /debug/pprof on the metrics port")
@@ -402,7 +402,7 @@ func (o *options) readGates() error {
 	o.spotToSpot, o.nodeRepair, o.expressions = core.On(gates.SpotToSpot), core.On(gates.NodeRepair), ofAWS.On(gates.Expressions)
 	o.static, o.overlays = core.On(gates.Static), core.On(gates.Overlay)
 	o.buffers, o.requests = core.On(gates.Buffers), core.On(gates.Requests)
-	o.quotas = core.On(gates.Quotas)
+	o.quotas, o.commitments = core.On(gates.Quotas), core.On(gates.Commitments)
 	o.reserved, o.olderDrift, o.saysDrift = core.On(gates.Reserved), core.On(gates.Drift), core.Said(gates.Drift)
 	for _, text := range core.Unknown() {
 		o.ignored = append(o.ignored, "FEATURE_GATES: "+text)

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/kube/api"
 	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	autoscalingv1beta1 "github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	"github.com/daemok/daemok/kube/api/karpenter/v1alpha1"
@@ -26,6 +29,8 @@ type Ineffective struct {
 	NoBuffers  bool // the gate CapacityBuffer is off
 	NoRequests bool // the gate ProvisioningRequest is off
 	NoQuotas   bool // the gate CapacityQuota is off
+
+	NoCommitmentsIn string // the controller's namespace where the gate Commitments is off; else empty
 }
 
 // Round lists them once, and returns when to list again.
@@ -49,7 +54,24 @@ func (r *Ineffective) Round(ctx context.Context) (time.Duration, error) {
 		quotas = r.report(ctx, "CapacityQuota", &autoscalingv1beta1.CapacityQuotaList{},
 			"has no effect, since the feature gate CapacityQuota is off: nothing that it limits is")
 	}
-	return ineffectiveEvery, errors.Join(overlays, buffers, requests, quotas)
+	return ineffectiveEvery, errors.Join(overlays, buffers, requests, quotas, r.commitments(ctx))
+}
+
+// commitments reports the ConfigMap that lists them.
+func (r *Ineffective) commitments(ctx context.Context) error {
+	if r.NoCommitmentsIn == "" {
+		return nil
+	}
+	c, key := &corev1.ConfigMap{}, client.ObjectKey{Namespace: r.NoCommitmentsIn, Name: api.ConfigMapCommitments}
+	switch err := r.Live.Get(ctx, key, c); {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read ConfigMap %s: %w", key, err)
+	}
+	r.warn(c, "ConfigMap/"+key.String(), "NotInEffect", "data: commitments have no effect, since the feature gate "+
+		"Commitments is off: instances are planned at their prices; docs/status.md says what works")
+	return nil
 }
 
 // report reports objects of a kind, and what becomes of them.

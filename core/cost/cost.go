@@ -39,6 +39,7 @@ type Node struct {
 	Pool   cluster.PoolID
 	Labels constraint.Labels
 	Price  quantity.MicroUSDPerHour // with volumes and what its pool declares; meaningful if Priced
+	Beside quantity.MicroUSDPerHour // of Price: the volumes, and what its pool declares, which no commitment pays for
 	Priced bool
 	Pods   []Share // in the order of the snapshot
 	Idle   []Idle  // what no pod has requested; in the order of Causes, none of them zero
@@ -75,6 +76,9 @@ func Allocate(in Input) *Allocation {
 			node.Price, node.listed = in.Listed[n.Name], true
 		}
 		node.Priced = node.Price > 0
+		if p := pools[n.Pool]; p != nil && !node.listed {
+			node.Beside = p.PerInstance()
+		}
 		weigh(n, list(n.Labels, pools[n.Pool])).divide(&node, n, why)
 		out.add(node)
 	}
@@ -105,7 +109,7 @@ func instance(
 ) Node {
 	out := Node{Name: m.Claim, Pool: m.Pool, Labels: m.Labels, Price: listed, Priced: listed > 0, listed: true}
 	if price := BilledInstance(s, m, pool); price > 0 {
-		out.Price, out.Priced, out.listed = price, true, false
+		out.Price, out.Priced, out.listed, out.Beside = price, true, false, pool.PerInstance()
 	}
 	if !out.Priced {
 		return out

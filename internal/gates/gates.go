@@ -28,6 +28,7 @@ const (
 	Buffers     featuregate.Feature = "CapacityBuffer"          // of FEATURE_GATES, on unless it is false: capacity is kept for CapacityBuffers
 	Requests    featuregate.Feature = "ProvisioningRequest"     // likewise: capacity is found for ProvisioningRequests
 	Quotas      featuregate.Feature = "CapacityQuota"           // likewise: CapacityQuotas limit what is launched
+	Commitments featuregate.Feature = "Commitments"             // likewise: plans use commitments that are listed
 	Reserved    featuregate.Feature = "ReservedCapacity"        // of FEATURE_GATES, on unless it is false: capacity reservations that classes select are used
 	Expressions featuregate.Feature = "NodeClassCEL"            // of AWS_FEATURE_GATES: kubelet settings may hold expressions
 )
@@ -37,7 +38,7 @@ func core() map[featuregate.Feature]featuregate.FeatureSpec {
 	alpha, on := featuregate.FeatureSpec{PreRelease: featuregate.Alpha}, featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta}
 	return map[featuregate.Feature]featuregate.FeatureSpec{
 		SpotToSpot: alpha, NodeRepair: alpha, Drift: alpha,
-		Reserved: on, Static: on, Overlay: on, Buffers: on, Requests: on, Quotas: on,
+		Reserved: on, Static: on, Overlay: on, Buffers: on, Requests: on, Quotas: on, Commitments: on,
 	}
 }
 

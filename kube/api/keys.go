@@ -143,6 +143,8 @@ var daemokAnnotationKeys = []Key{
 	{AnnotationMinMemory, KindAnnotation, "NodePool", "minimum memory of the pool's instances, as AWS lists their type"},
 	{AnnotationMinPodMemory, KindAnnotation, "NodePool", "minimum memory that instances should leave to pods, such as 1Gi; a preference, dropped if no other instance fits"},
 	{AnnotationMaxSystemMemory, KindAnnotation, "NodePool", "maximum share of an instance's memory, as AWS lists its type, for the system and DaemonSets, such as 25%; also a preference"},
+	{AnnotationCommitments, KindAnnotation, "NodePool", CommitmentsIgnore +
+		": its instances are planned at their prices, whatever commitments pay for: see docs/tasks/commitments.md"},
 	{AnnotationCostLimit, KindAnnotation, "NodePool, CapacityQuota", "dollars an hour that the nodes of the pool, or those that the quota selects, may cost together: see docs/tasks/quotas.md"},
 	{AnnotationOnDemandMinimum, KindAnnotation, "NodePool", "how many of its nodes, or which share of them, are on demand at the least: see docs/tasks/on-demand-minimum.md"},
 	{AnnotationHours, KindAnnotation, "NodePool, CapacityBuffer", "how many nodes the pool has at which times, or for how many pods the buffer keeps capacity, as YAML: see docs/tasks/hours.md"},
@@ -200,6 +202,8 @@ var configMapKeys = []Key{
 	{ConfigMapLogging, KindConfigMap, "the controller's namespace", "log level of the controller with the v1alpha5 API, in zap-logger-config or loglevel.controller"},
 	{ConfigMapFreeze, KindConfigMap, "the controller's namespace", "while it exists, no node is disrupted voluntarily; data: " +
 		FreezeReason + ", and " + FreezeUntil + ", the moment when that ends by itself (RFC 3339)"},
+	{ConfigMapCommitments, KindConfigMap, "the controller's namespace", "data[" + CommitmentsFile +
+		"]: Reserved Instances and Savings Plans that plans use: see docs/tasks/commitments.md"},
 	{ConfigMapOrphans, KindConfigMap, "the controller's namespace", "data." + OrphansTerminate + ": how many instances without a NodeClaim may be drained and terminated"},
 	{ConfigMapMigration, KindConfigMap, "the controller's namespace", "what `daemok migrate --apply` has done, so that it can continue or be rolled back"},
 	{ConfigMapRecord, KindConfigMap, "the controller's namespace", "prefix of the ConfigMaps -0 to -7 and -newest, which record the decisions of a day with their reasons; read by `daemok explain`"},

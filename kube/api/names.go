@@ -225,6 +225,9 @@ const (
 	// leave to pods, where they can.
 	AnnotationMinPodMemory    = GroupDaemok + "/min-pod-memory"
 	AnnotationMaxSystemMemory = GroupDaemok + "/max-system-memory"
+	// AnnotationCommitments has a pool plan without commitments, whatever they pay for.
+	AnnotationCommitments = GroupDaemok + "/commitments"
+	CommitmentsIgnore     = "ignore"
 	// AnnotationCostLimit is what nodes may cost together in an hour, in US dollars.
 	AnnotationCostLimit = GroupDaemok + "/cost-limit"
 	// AnnotationOnDemandMinimum is how many nodes of a pool, or pods of a workload, are to be on demand at the least.
@@ -329,6 +332,9 @@ const (
 	ConfigMapFreeze = "daemok-freeze"
 	FreezeReason    = "reason"
 	FreezeUntil     = "until"
+	// ConfigMapCommitments lists Reserved Instances and Savings Plans of the account, as YAML under the key.
+	ConfigMapCommitments = "daemok-commitments"
+	CommitmentsFile      = "commitments.yaml"
 	// ConfigMapOrphans says, under the key, how many instances without NodeClaim may be
 	// drained and terminated.
 	ConfigMapOrphans = "daemok-orphans"

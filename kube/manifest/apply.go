@@ -147,7 +147,7 @@ func (a *applier) rule(o Object) error {
 		a.budgets = append(a.budgets, budget{x, o})
 		return checkPDB(x)
 	default:
-		if _, no := aside(x); no && !isFreeze(x) {
+		if _, no := aside(x); no && !isKnown(x) {
 			a.beside[x.GetObjectKind().GroupVersionKind().Kind]++
 		}
 		return nil

@@ -14,6 +14,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 	requestv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -132,6 +133,11 @@ func (d *deletion) object(o Object) error {
 	case *corev1.ConfigMap:
 		if isFreeze(x) {
 			d.freeze(o)
+			return nil
+		}
+		if isKnown(x) {
+			d.s.Commitments = commitment.Commitments{}
+			d.change(o, "deleted: plans use no commitments")
 			return nil
 		}
 	}

@@ -43,7 +43,7 @@ func understood() string {
 		"EC2NodeClass, Provisioner, AWSNodeTemplate, Namespace, Service, PersistentVolumeClaim, PersistentVolume, " +
 		"StorageClass, PriorityClass, LimitRange, RuntimeClass, PodDisruptionBudget, DisruptionPolicy, " +
 		"CapacityBuffer, CapacityQuota, ProvisioningRequest, PodTemplate, DeviceClass, ResourceClaimTemplate, " +
-		"ResourceClaim and ConfigMap " + api.ConfigMapFreeze
+		"ResourceClaim and the ConfigMaps " + api.ConfigMapFreeze + " and " + api.ConfigMapCommitments
 }
 
 // scopeOf is where objects of a kind live. A kind that nothing here reads is an

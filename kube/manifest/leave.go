@@ -23,6 +23,7 @@ func (a *applier) hold(o Object) error {
 	switch x := o.Object.(type) {
 	case *corev1.ConfigMap:
 		a.freeze(o, x)
+		addCommitments(a, o, x)
 	case *v1alpha1.DisruptionPolicy:
 		return a.policy(o, x)
 	}
@@ -50,7 +51,32 @@ func (a *applier) freeze(o Object, c *corev1.ConfigMap) {
 	}
 }
 
-// isFreeze reports whether the object is not just any ConfigMap.
+// addCommitments takes in a ConfigMap that may list Reserved Instances and Savings Plans.
+func addCommitments(a *applier, o Object, c *corev1.ConfigMap) {
+	if c.Name != api.ConfigMapCommitments {
+		return
+	}
+	if in := a.FreezesIn(); c.Namespace != in {
+		note := "%s lists nothing that plans use: the controller reads the one in its own namespace, %s (SYSTEM_NAMESPACE)"
+		a.Notes = append(a.Notes, fmt.Sprintf(note, o, in))
+		return
+	}
+	list, err := translate.ReadCommitments(c)
+	if err != nil {
+		a.Notes = append(a.Notes, err.Error())
+		return
+	}
+	a.Seen(c)
+	a.change(o, "commitments that plans use: %d of Reserved Instances, %d Savings Plans", len(list.Reserved), len(list.Plans))
+}
+
+// isKnown reports whether the object is not just any ConfigMap.
+func isKnown(o any) bool {
+	c, is := o.(*corev1.ConfigMap)
+	return is && (c.Name == api.ConfigMapFreeze || c.Name == api.ConfigMapCommitments)
+}
+
+// isFreeze reports whether the object is the ConfigMap that freezes nodes.
 func isFreeze(o any) bool {
 	c, is := o.(*corev1.ConfigMap)
 	return is && c.Name == api.ConfigMapFreeze

@@ -83,6 +83,7 @@ func Recall(s *cluster.Snapshot) *ClusterState {
 	t.buffers.Recall(s.Buffers)
 	t.requests.Recall(s.Requested)
 	t.quotas.Recall(s.Quotas)
+	t.commitments.Recall(s.Commitments)
 	t.claims.Recall(s.Nodes)
 	t.pdbs.Recall(s.PDBs)
 	k.recalled.rest = *s

@@ -23,6 +23,7 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/catchup"
 	"github.com/daemok/daemok/kube/snapshot/change"
 	"github.com/daemok/daemok/kube/snapshot/claims"
+	"github.com/daemok/daemok/kube/snapshot/commitments"
 	"github.com/daemok/daemok/kube/snapshot/daemons"
 	"github.com/daemok/daemok/kube/snapshot/devices"
 	"github.com/daemok/daemok/kube/snapshot/namespaces"
@@ -58,6 +59,8 @@ type tables struct {
 	claims     *claims.Table
 	policies   *policies.Table
 	freeze     policies.Freeze
+
+	commitments commitments.Table
 }
 
 // newTables joins the tables: here is what each knows of others.
@@ -125,7 +128,7 @@ func (k *ClusterState) objects() []row {
 		rowOf[resourcev1.ResourceClaimList](k, ifChanged(t.devices.ClaimSeen), always(t.devices.ClaimGone)).maybe(),
 		rowOf[autoscalingv1.ProvisioningRequestList](k, ifChanged(t.requests.Seen), ifChanged(t.requests.Gone)).maybe(),
 		rowOf[v1beta1.CapacityQuotaList](k, ifChanged(t.quotas.Seen), ifChanged(t.quotas.Gone)).maybe(),
-		rowOf[corev1.ConfigMapList](k, ifChanged(t.freeze.Seen), ifChanged(t.freeze.Gone)),
+		rowOf[corev1.ConfigMapList](k, ifChanged(t.configMapSeen), ifChanged(t.configMapGone)),
 	}
 }
 
@@ -235,6 +238,17 @@ func (t *tables) limitsChanged(take func(*corev1.LimitRange)) func(*corev1.Limit
 		take(r)
 		return t.admissionChanged(r.Namespace)
 	}
+}
+
+// configMapSeen takes in a ConfigMap of the controller's namespace.
+func (t *tables) configMapSeen(c *corev1.ConfigMap) bool {
+	freeze, commitments := t.freeze.Seen(c), t.commitments.Seen(c)
+	return freeze || commitments
+}
+
+func (t *tables) configMapGone(c *corev1.ConfigMap) bool {
+	freeze, commitments := t.freeze.Gone(c), t.commitments.Gone(c)
+	return freeze || commitments
 }
 
 func (t *tables) runtimesChanged(take func(*nodev1.RuntimeClass)) func(*nodev1.RuntimeClass) change.Effect {

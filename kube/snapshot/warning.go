@@ -22,6 +22,7 @@ type Warning struct {
 // Reasons of warnings, beside those of pods.
 const (
 	ReasonInvalidFreeze      = "InvalidFreeze"
+	ReasonInvalidCommitments = "InvalidCommitments"
 	ReasonInvalidConsolidate = "InvalidDoNotConsolidate"
 )
 
@@ -51,6 +52,11 @@ func (k *ClusterState) Warnings() []Warning {
 			About:  corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: k.settings.FreezeIn, Name: api.ConfigMapFreeze},
 			Reason: ReasonInvalidFreeze, Text: odd,
 		})
+	}
+	if odd := k.tables.commitments.Odd(); odd != "" {
+		about := corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: k.settings.FreezeIn}
+		about.Name = api.ConfigMapCommitments
+		out = append(out, Warning{About: about, Reason: ReasonInvalidCommitments, Text: odd})
 	}
 	slices.SortFunc(out, func(a, b Warning) int {
 		return cmp.Or(cmp.Compare(a.About.Kind, b.About.Kind), cmp.Compare(a.About.Namespace, b.About.Namespace), cmp.Compare(a.About.Name, b.About.Name))

@@ -142,6 +142,10 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 	if err != nil {
 		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
 	}
+	uncommitted, err := mark.Uncommitted(o.Annotations)
+	if err != nil {
+		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
+	}
 	hours, err := mark.Hours(o.Annotations, now)
 	if err != nil {
 		return cluster.Pool{}, fmt.Errorf("%s: %w", o.ID, err)
@@ -178,6 +182,7 @@ func Pool(o PoolObject, nodes int64, now time.Time) (cluster.Pool, error) {
 		Replicas:      replicas,
 		Hours:         hours,
 		NotReady:      o.NotReady,
+		Uncommitted:   uncommitted,
 		Policy:        rules,
 		Repair:        Repair(o),
 	}, nil

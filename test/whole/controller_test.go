@@ -74,8 +74,10 @@ type setup struct {
 	noOverlays bool                              // NodeOverlays have no effect
 	devices    bool                              // pods with ResourceClaims are planned for
 	noQuotas   bool                              // CapacityQuotas have no effect
-	thinks     bool                              // plans take their time, and are of few pods each
-	traces     *trace.Tracer                     // nil: none wants traces
+
+	noCommitments bool          // commitments have no effect
+	thinks        bool          // plans take their time, and are of few pods each
+	traces        *trace.Tracer // nil: none wants traces
 }
 
 // informers tell which kinds are asked for.
@@ -151,6 +153,7 @@ func (w *world) start(s setup) *controller {
 		Planning: product.Planning{
 			Policy: s.policy, Effort: effort, Window: planner.Window{Idle: time.Second, Max: 10 * time.Second}, Spreads: s.spreads, NewID: w.newID,
 			Filled: s.begins, Began: func() {}, NoOverlays: s.noOverlays, NoQuotas: s.noQuotas, Devices: s.devices,
+			NoCommitments: s.noCommitments,
 		},
 		Self: product.Self{Cluster: "test", Namespace: "kube-system", Pod: s.pod}, Steering: true, Record: &record.Record{}, Traces: s.traces,
 		PoolDefaults: translate.PoolDefaults{ClusterAutoscaler: s.others},

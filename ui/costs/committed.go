@@ -10,7 +10,8 @@ import (
 	"github.com/daemok/daemok/ui/text"
 )
 
-// Committed is what Reserved Instances and Savings Plans leave of the cost of nodes that they may cover: all but spot.
+// Committed is what Reserved Instances and Savings Plans leave of the cost of nodes that they may cover: all but spot,
+// without volumes and what pools declare beside.
 type Committed struct {
 	OnDemand Dollars            `json:"onDemand"` // of these nodes, without commitments
 	Rest     Dollars            `json:"rest"`     // of that, what is paid beside what is committed
@@ -39,8 +40,8 @@ func committed(all *cost.Allocation, c *commitment.Commitments) *Committed {
 		}
 		zone, _ := n.Labels.Get(cluster.LabelZone)
 		running = append(running,
-			commitment.Usage{Name: n.Name, InstanceType: instanceType, Zone: zone, OnDemand: n.Price})
-		out.OnDemand += dollars(n.Price)
+			commitment.Usage{Name: n.Name, InstanceType: instanceType, Zone: zone, OnDemand: n.Price - n.Beside})
+		out.OnDemand += dollars(n.Price - n.Beside)
 	}
 	bill := commitment.Divide(*c, running)
 	out.Rest = dollars(bill.Cost)

@@ -52,8 +52,9 @@ metrics-server, what pods request and do not use.
 Prices are those that AWS reports to you. Without AWS credentials, and for nodes outside
 NodePools, they are built-in list prices for Linux, and the report says which part of the
 cost that is. Discounts and what is not a node (load balancers, data transfer, volumes of pods)
-are not in it. With --commitments FILE it also says what Reserved Instances and Savings Plans
-leave to pay, and which of them are unused. A node whose price is not known is named and not counted.
+are not in it. Where Reserved Instances and Savings Plans are listed, in ConfigMap daemok-commitments
+or by --commitments FILE, it also says what they leave to pay, and which of them are unused. A node
+whose price is not known is named and not counted.
 
 --by groups by pool, namespace, owner, label=KEY (of pods), capacity-type, zone, instance-type,
 node-label=KEY, node or pod. Several with commas between make one group of their
@@ -83,7 +84,7 @@ combinations; --by may be repeated. Rows add up to the total.`,
 	set.StringVarP(&f.selector, "selector", "l", "",
 		"labels of the pods to report, as kubectl takes them; default all pods")
 	set.StringVar(&f.commitments, "commitments", "",
-		"YAML file of Reserved Instances and Savings Plans, - for standard input; see docs/tasks/cost.md")
+		"YAML file of Reserved Instances and Savings Plans, - for standard input; default ConfigMap daemok-commitments")
 	set.BoolVar(&f.askAWS, "aws", true, "ask AWS for prices; with --aws=false they are list prices")
 	return cmd
 }
@@ -126,8 +127,12 @@ func (f *flags) report(cmd *cobra.Command, see See) (*costs.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Commitments, err = f.readCommitments(cmd.InOrStdin()); err != nil {
+	given, err := f.readCommitments(cmd.InOrStdin())
+	if err != nil {
 		return nil, err
+	}
+	if given != nil {
+		in.Commitments = given
 	}
 	in.By = groups
 	report := costs.Of(in)

@@ -105,6 +105,9 @@ func saved(stdin io.Reader, file string, groups [][]cost.Key, c chosen) (in cost
 // fill computes the costs of a snapshot.
 func fill(in *costs.Input, s *cluster.Snapshot, region string, c chosen) error {
 	in.At = s.Now
+	if s.Commitments.Any() {
+		in.Commitments = &s.Commitments
+	}
 	in.Allocation = cost.Allocate(cost.Input{Snapshot: s, Listed: costs.Listed(s, aws.ListPrices{Region: region})})
 	return c.choose(in)
 }

@@ -54,6 +54,16 @@ func CostLimit(annotations map[string]string) (*quantity.MicroUSDPerHour, error)
 	return &most, nil
 }
 
+// Uncommitted is true where the pool plans without commitments.
+func Uncommitted(annotations map[string]string) (bool, error) {
+	text, said := annotations[api.AnnotationCommitments]
+	if said && text != api.CommitmentsIgnore {
+		err := fmt.Errorf("%q means nothing: want %q, or no such annotation", text, api.CommitmentsIgnore)
+		return false, &Error{api.AnnotationCommitments, err}
+	}
+	return said, nil
+}
+
 // InstanceCost is what each instance of the pool costs an hour beside its type and its volumes;
 // otherwise is returned where the pool does not say.
 func InstanceCost(annotations map[string]string, otherwise quantity.MicroUSDPerHour) (quantity.MicroUSDPerHour, error) {

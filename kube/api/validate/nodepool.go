@@ -68,7 +68,9 @@ func (f *findings) marks(annotations map[string]string) {
 	_, hours := mark.Hours(annotations, time.Unix(0, 0))
 	_, most := mark.CostLimit(annotations)
 	_, onDemand := mark.OnDemandMinimum(annotations)
-	for _, err := range append(mark.Misread(annotations), cost, most, onDemand, floor, first, fast, rebalance, repair, hours) {
+	_, uncommitted := mark.Uncommitted(annotations)
+	for _, err := range append(mark.Misread(annotations), cost, most, onDemand, floor, first, fast, rebalance, repair, hours,
+		uncommitted) {
 		if wrong, ok := errors.AsType[*mark.Error](err); ok {
 			f.refuse(wrong.Field(), "%s", wrong.Err)
 		}
