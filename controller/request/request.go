@@ -2,7 +2,7 @@
 // again, and reports in their status and by events what plans come to.
 //
 // It promises that a request is Provisioned only once all of its capacity is on nodes and launched instances, and that
-// nothing of what it needs to go on is lost in a restart but the back-off. It decides nothing about nodes.
+// nothing of what it needs to go on is lost in a restart. It decides nothing about nodes.
 package request
 
 import (
@@ -10,15 +10,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/bits"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/plan"
+	v1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
+	"github.com/daemok/daemok/kube/api/condition"
 	"github.com/daemok/daemok/kube/provisioningrequest"
 	"github.com/daemok/daemok/kube/snapshot/requests"
 	"github.com/daemok/daemok/observe"
@@ -155,7 +159,7 @@ func (s *Server) Round(ctx context.Context) (time.Duration, error) {
 	is := map[types.NamespacedName]bool{}
 	for _, r := range s.Known.States() {
 		is[r.Name()] = true
-		s.isOf(r.Name(), r.Object.UID)
+		s.isOf(r.Name(), r.Object)
 		next, err := s.report(ctx, &r)
 		again = min(again, next)
 		if err != nil {
@@ -166,16 +170,29 @@ func (s *Server) Round(ctx context.Context) (time.Duration, error) {
 	return again, errors.Join(errs...)
 }
 
-// isOf begins anew with a request that another one of its name was before.
-func (s *Server) isOf(name types.NamespacedName, uid types.UID) {
+// isOf begins anew with a request that another one of its name was before. The back-off of one whose capacity was sought
+// by another process goes on.
+func (s *Server) isOf(name types.NamespacedName, r *v1.ProvisioningRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.about[name]
-	if p.uid != "" && p.uid != uid {
+	if p.uid != "" && p.uid != r.UID {
 		p = progress{}
+	} else if p.uid == "" {
+		p.failures = max(p.failures, failuresOf(r, s.Now()))
 	}
-	p.uid = uid
+	p.uid = r.UID
 	s.about[name] = p
+}
+
+// failuresOf is how many plans in a row found no capacity for a request, by since when its status says so: each waited
+// twice as long as the one before.
+func failuresOf(r *v1.ProvisioningRequest, now time.Time) int {
+	c := condition.Get(r, v1.RequestProvisioned)
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != v1.ReasonCapacityIsNotFound {
+		return 0
+	}
+	return bits.Len64(uint64(max(0, now.Sub(c.LastTransitionTime.Time)) / backoffLeast))
 }
 
 // forget drops what plans said of requests that are gone.

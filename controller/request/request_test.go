@@ -50,6 +50,36 @@ func TestTheBackOffGrowsToTenMinutes(t *testing.T) {
 	}
 }
 
+// The back-off goes on where another process sought the capacity before.
+func TestTheBackOffOutlivesARestart(t *testing.T) {
+	tests := map[string]struct {
+		since  time.Duration
+		reason string
+		want   time.Duration // of the back-off after one more failure
+	}{
+		"sought for the first time": {0, "", time.Minute},
+		"not found a moment ago":    {time.Second, v1.ReasonCapacityIsNotFound, time.Minute},
+		"not found for 3 minutes":   {3 * time.Minute, v1.ReasonCapacityIsNotFound, 4 * time.Minute},
+		"not found for a day":       {24 * time.Hour, v1.ReasonCapacityIsNotFound, 10 * time.Minute},
+		"not ready for a day":       {24 * time.Hour, v1.ReasonInvalid, time.Minute},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := &v1.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "train", UID: "1"}}
+			if tt.reason != "" {
+				condition.SetFalse(r, v1.RequestProvisioned, tt.reason, "", now.Add(-tt.since))
+			}
+			seen := &retries{}
+			s := New(Parts{Known: seen, Now: func() time.Time { return now }})
+			s.isOf(types.NamespacedName{Namespace: "d", Name: "train"}, r)
+			s.Newest(plan.Plan{Requested: []plan.Requested{{Namespace: "d", Name: "train", Want: 3, Missing: 2}}})
+			if len(seen.at) != 1 || seen.at[0].Sub(now) != tt.want {
+				t.Errorf("it is sought again at %v, want after %v", seen.at, tt.want)
+			}
+		})
+	}
+}
+
 // What a request comes to is said by one condition, with its reason.
 func TestStatus(t *testing.T) {
 	found := plan.Requested{Name: "train", Want: 3}
