@@ -25,7 +25,8 @@ func (*retries) Resolved(provisioningrequest.Resolved)           {}
 func (*retries) Provisioned(types.NamespacedName, time.Time)     {}
 func (r *retries) Retry(_ types.NamespacedName, until time.Time) { r.at = append(r.at, until) }
 
-// Each plan in a row that finds no capacity doubles the back-off, up to ten minutes; one that finds it ends that.
+// SC-619: Each plan in a row that finds no capacity doubles the back-off, up to ten minutes; one that finds it ends
+// that.
 func TestTheBackOffGrowsToTenMinutes(t *testing.T) {
 	seen := &retries{}
 	s := New(Parts{Known: seen, Now: func() time.Time { return now }})

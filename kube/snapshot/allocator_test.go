@@ -18,9 +18,9 @@ import (
 	"github.com/daemok/daemok/kube/translate/resourceclaim"
 )
 
-// TestPlansWithDevicesAreWhatKubeSchedulerAllocates makes plans for small random clusters, and has kube-scheduler's
-// allocator allocate devices to all pods that a plan places on one node, or on one new instance. It can; and of a pod
-// that a plan leaves, where requests are single devices, no node has what it requests.
+// SC-625: TestPlansWithDevicesAreWhatKubeSchedulerAllocates makes plans for small random clusters, and has
+// kube-scheduler's allocator allocate devices to all pods that a plan places on one node, or on one new instance. It
+// can; and of a pod that a plan leaves, where requests are single devices, no node has what it requests.
 func TestPlansWithDevicesAreWhatKubeSchedulerAllocates(t *testing.T) {
 	placed, left := 0, 0
 	compiled := cel.NewCache(100, cel.Features{EnableConsumableCapacity: true})

@@ -231,8 +231,8 @@ func TestPodsGoWhereTheirDevicesAre(t *testing.T) {
 		"not a node that publishes nothing": {
 			[]string{gpuNode("n", "g.four"), claimant("a", "one")}, "launch g.one for a"},
 		"a pod whose claim has devices, to their node": {append(four4, has("mine", "n", "gpu-3"), named), "a on n"},
-		"pods that share a claim, together":            {[]string{mine, named, other}, "launch g.one for a b"},
-		"pods that share a claim that nothing can have": {
+		"SC-620 pods that share a claim, together":     {[]string{mine, named, other}, "launch g.one for a b"},
+		"SC-620 pods that share a claim that nothing can have": {
 			[]string{strings.Replace(mine, "gpu.nvidia.com", "gpu.nvidia.com, count: 9", 1), named, other},
 			"a nowhere: no type has room for devices:gpu.nvidia.com 9 (most: 8)\nb nowhere: affinity over " +
 				"kubernetes.io/hostname to pods with resourceclaim!mine in first, of which none has a place"},
@@ -264,7 +264,7 @@ func TestPodsGoWhereTheirDevicesAre(t *testing.T) {
 	}
 }
 
-// What a driver publishes of a node of a type says what the next one will have: of its name, of attributes that
+// SC-621: What a driver publishes of a node of a type says what the next one will have: of its name, of attributes that
 // nothing else knows of, and of how many there are.
 func TestATypeHasWhatItsNodesPublish(t *testing.T) {
 	fpga := strings.NewReplacer("gpu.nvidia.com", "fpga.example.com", "gpu", "fpga").Replace(gpuClass)
@@ -287,7 +287,8 @@ func TestATypeHasWhatItsNodesPublish(t *testing.T) {
 	}
 }
 
-// Devices of one root are allocated together, as far as the node's roots go, and another node of its type has such.
+// SC-622: Devices of one root are allocated together, as far as the node's roots go, and another node of its type has
+// such.
 func TestDevicesOfOneRootGoTogether(t *testing.T) {
 	pair := `{requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}], ` +
 		`constraints: [{matchAttribute: gpu.nvidia.com/root}]}`
@@ -304,8 +305,8 @@ func TestDevicesOfOneRootGoTogether(t *testing.T) {
 	}
 }
 
-// A pod that requests GPUs as an extended resource goes to the node whose driver serves it, though the node does not
-// say that it has any; and to none whose devices are taken.
+// SC-623: A pod that requests GPUs as an extended resource goes to the node whose driver serves it, though the node
+// does not say that it has any; and to none whose devices are taken.
 func TestExtendedResourcesThatDriversServe(t *testing.T) {
 	class := gpuClass + "  extendedResourceName: example.com/gpu\n"
 	wants := func(name string) string {

@@ -224,8 +224,8 @@ func TestPodsWithResourceClaimsGetNodesWithDevices(t *testing.T) {
 	})
 }
 
-// SC-220 A node whose driver does not publish what it was launched for says so, and nothing is launched in addition
-// meanwhile.
+// SC-220, SC-624: A node whose driver does not publish what it was launched for says so, and nothing is launched in
+// addition meanwhile.
 func TestANodeWaitsForItsDriver(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 96, Types: typesWithGPUs}, func(t *testing.T, w *world) {
 		w.pool("default", withGPUs)

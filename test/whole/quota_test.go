@@ -81,8 +81,8 @@ func (w *world) someRun(n int) bool {
 // aWhile is long enough for whatever is to be launched, and more.
 const aWhile = 10 * time.Minute
 
-// A quota limits pools together, nodes that are not ours count, and what is missing comes once it allows that. Its status
-// says what is used, and events of pods name it.
+// SC-600: A quota limits pools together, nodes that are not ours count, and what is missing comes once it allows
+// that. Its status says what is used, and events of pods name it.
 func TestAQuotaLimitsPoolsTogether(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 140}, func(t *testing.T, w *world) {
 		w.pool("red", nil)
@@ -115,7 +115,7 @@ func TestAQuotaLimitsPoolsTogether(t *testing.T) {
 	})
 }
 
-// A quota holds for a pool alone where it selects that, beside the limits of pools, and for static pools too.
+// SC-601: A quota holds for a pool alone where it selects that, beside the limits of pools, and for static pools too.
 func TestAQuotaLimitsWhatItSelects(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 141}, func(t *testing.T, w *world) {
 		w.pool("red", keeps(4, 0))
@@ -132,7 +132,7 @@ func TestAQuotaLimitsWhatItSelects(t *testing.T) {
 	})
 }
 
-// A drifted node waits where its replacement does not fit beside it, and is replaced once it does.
+// SC-605: A drifted node waits where its replacement does not fit beside it, and is replaced once it does.
 func TestADriftedNodeWaitsAtAQuota(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 142}, func(t *testing.T, w *world) {
 		w.classes.change(form{"one", fakecloud.Settings{Image: "ami-one", Groups: []string{"sg-one"}}})
@@ -157,7 +157,7 @@ func TestADriftedNodeWaitsAtAQuota(t *testing.T) {
 	})
 }
 
-// What nodes cost an hour is limited for a pool and for all nodes by an annotation, exactly.
+// SC-604: What nodes cost an hour is limited for a pool and for all nodes by an annotation, exactly.
 func TestDollarsAnHourAreLimited(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 143}, func(t *testing.T, w *world) {
 		price := w.cost("m5.large")
@@ -188,7 +188,7 @@ func TestDollarsAnHourAreLimited(t *testing.T) {
 	})
 }
 
-// A quota that cannot be read lets nothing be launched that it may select, and says which field is wrong.
+// SC-606: A quota that cannot be read lets nothing be launched that it may select, and says which field is wrong.
 func TestAQuotaThatCannotBeReadSaysSo(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 144}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
@@ -225,7 +225,7 @@ func TestAQuotaWithoutItsGateSaysSo(t *testing.T) {
 	})
 }
 
-// A controller that takes over knows what quotas allow before it launches anything.
+// SC-607: A controller that takes over knows what quotas allow before it launches anything.
 func TestAQuotaHoldsAcrossARestart(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 146}, func(t *testing.T, w *world) {
 		w.pool("default", nil)

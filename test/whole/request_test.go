@@ -81,7 +81,7 @@ func consumes(name, class string) func(*corev1.Pod) {
 	}
 }
 
-// Instances for all pods are launched by one plan, and stay until the pods come; these run there at once, and
+// SC-610: Instances for all pods are launched by one plan, and stay until the pods come; these run there at once, and
 // nothing else is launched. Nodes go with the pods.
 func TestARequestIsProvisionedAsAWhole(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 120}, func(t *testing.T, w *world) {
@@ -112,8 +112,8 @@ func TestARequestIsProvisionedAsAWhole(t *testing.T) {
 	})
 }
 
-// Where an instance cannot be had, those that were launched with it are given back, and all are tried again. They come
-// once they can be had.
+// SC-611: Where an instance cannot be had, those that were launched with it are given back, and all are tried again.
+// They come once they can be had.
 func TestARequestInPartIsGivenBack(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 121}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Disruption.ConsolidateAfter = karpv1.Never })
@@ -131,7 +131,7 @@ func TestARequestInPartIsGivenBack(t *testing.T) {
 	})
 }
 
-// check-capacity launches nothing: it finds room that is there, keeps it, and says where there is none.
+// SC-612: check-capacity launches nothing: it finds room that is there, keeps it, and says where there is none.
 func TestARequestChecksCapacity(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 122}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) { p.Spec.Disruption.ConsolidateAfter = "20m" })
@@ -159,7 +159,7 @@ func TestARequestChecksCapacity(t *testing.T) {
 	})
 }
 
-// Capacity is kept for ten minutes from pods that do not consume the request; then its nodes are empty.
+// SC-613: Capacity is kept for ten minutes from pods that do not consume the request; then its nodes are empty.
 func TestABookingKeepsOthersOffAndExpires(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 123}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
@@ -179,7 +179,7 @@ func TestABookingKeepsOthersOffAndExpires(t *testing.T) {
 	})
 }
 
-// Two requests that a limit has room for one of: the second gets it once it is free.
+// SC-614: Two requests that a limit has room for one of: the second gets it once it is free.
 func TestTwoRequestsCompete(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 124}, func(t *testing.T, w *world) {
 		w.pool("default", func(p *karpv1.NodePool) {
@@ -203,8 +203,8 @@ func TestTwoRequestsCompete(t *testing.T) {
 	})
 }
 
-// Pods that consume a request which has no capacity wait, and nothing is launched for them; nor for those of one
-// that is not there.
+// SC-615: Pods that consume a request which has no capacity wait, and nothing is launched for them; nor for those of
+// one that is not there.
 func TestPodsWaitForTheirRequest(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 125}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
@@ -225,7 +225,7 @@ func TestPodsWaitForTheirRequest(t *testing.T) {
 	})
 }
 
-// After a restart between the launch and the status nothing is launched again, and the request is provisioned.
+// SC-616: After a restart between the launch and the status nothing is launched again, and the request is provisioned.
 func TestARequestOutlivesARestart(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 126}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
@@ -252,7 +252,7 @@ func TestARequestOutlivesARestart(t *testing.T) {
 	})
 }
 
-// A request that gets no capacity in its time has failed, and is tried no more.
+// SC-617: A request that gets no capacity in its time has failed, and is tried no more.
 func TestARequestFailsInTime(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 127}, func(t *testing.T, w *world) {
 		w.pool("default", nil)
@@ -297,7 +297,7 @@ func TestARequestWaitsForItsTemplate(t *testing.T) {
 	})
 }
 
-// Booked capacity that is lost is reported for check-capacity, and launched again for the other class.
+// SC-618: Booked capacity that is lost is reported for check-capacity, and launched again for the other class.
 func TestBookedCapacityIsLost(t *testing.T) {
 	for class, want := range map[string]string{checks: "True CapacityIsLost ", wholly: ""} {
 		t.Run(class, func(t *testing.T) {
