@@ -59,6 +59,7 @@ type Options struct {
 
 	TimeScale     float64 // of boots, pods and attachments; 0 is at once
 	Seed          uint64
+	DRADrivers    bool // stand-ins for drivers of dynamic resource allocation publish the devices of nodes
 	UnmappedRoles []string
 	MayJoin       func(role string) bool // what the cloud says of a role; nil: every one may join
 	Runtime       kubelet.Runtime        // of containers that run for real; nil: none does
@@ -116,7 +117,8 @@ func assemble(ctx context.Context, client kubernetes.Interface, version string, 
 	c.Fleet = machine.NewFleet(ctx, machine.Options{
 		Cluster: o.Cluster, Connect: machine.Connect(o.Node), Admin: client, Pods: c.hub,
 		Facts: Facts, Version: version, Seed: o.Seed, ReadyAfter: scaled(readyAfter),
-		DevicesAfter: scaled(devicesAfter), UnmappedRoles: o.UnmappedRoles, MayJoin: o.MayJoin, Events: ofNodes, Log: o.Log,
+		DevicesAfter: scaled(devicesAfter), DRADrivers: o.DRADrivers,
+		UnmappedRoles: o.UnmappedRoles, MayJoin: o.MayJoin, Events: ofNodes, Log: o.Log,
 	})
 	for name, run := range map[string]func(context.Context) error{
 		"volumes": c.driver.Run, "pods": c.hub.Run, "events of nodes": ofNodes.Run, "events of pods": ofPods.Run,

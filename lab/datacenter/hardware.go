@@ -38,7 +38,7 @@ func Facts(i machine.Instance) (machine.Facts, error) {
 	if h.DiskGiB == 0 {
 		h.DiskGiB = diskDefaultGiB
 	}
-	return machine.Facts{Hardware: h, VolumesMax: volumesMax(t, i)}, nil
+	return machine.Facts{Hardware: h, VolumesMax: volumesMax(t, i), Published: published(t, i)}, nil
 }
 
 // volumesMax is what the EBS driver counts when it starts: the type's

@@ -52,3 +52,34 @@ func TestFactsOfUnknownType(t *testing.T) {
 		t.Errorf("Facts of an unknown type = %+v, want an error", got)
 	}
 }
+
+// DRA drivers publish whole NVIDIA GPUs and Neuron devices where the image carries what these need.
+func TestDevicesOfDRADrivers(t *testing.T) {
+	const nvidia, neuron = "amazon-eks-node-al2023-x86_64-nvidia-1.36", "amazon-eks-node-al2023-x86_64-neuron-1.36"
+	tests := map[string]struct {
+		kind, image, driver string
+		devices             int
+	}{
+		"one GPU":              {"g4dn.xlarge", nvidia, "gpu.nvidia.com", 1},
+		"eight GPUs":           {"p4d.24xlarge", nvidia, "gpu.nvidia.com", 8},
+		"no driver":            {"g4dn.xlarge", neuron, "", 0},
+		"Neuron devices":       {"inf2.24xlarge", neuron, "neuron.aws.com", 6},
+		"GPUs of another make": {"g4ad.xlarge", nvidia, "", 0},
+		"no devices":           {"m5.large", nvidia, "", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := datacenter.Facts(machine.Instance{Type: tt.kind, ImageName: tt.image})
+			if err != nil {
+				t.Fatal(err)
+			}
+			driver, devices := "", 0
+			for _, p := range got.Published {
+				driver, devices = driver+p.Driver, devices+len(p.Devices)
+			}
+			if driver != tt.driver || devices != tt.devices {
+				t.Errorf("%s: %d devices of %q, want %d of %q", tt.kind, devices, driver, tt.devices, tt.driver)
+			}
+		})
+	}
+}

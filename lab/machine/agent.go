@@ -113,6 +113,7 @@ func (a *agent) follow(ctx context.Context) {
 	defer status.Stop()
 	silentAt := after(a.reported.silentAfter)
 	devicesAt := after(a.devicesAfter())
+	driversAt := after(a.driversAfter())
 	conditionAt := after(a.reported.conditionAfter)
 	if a.reported.condition == nil {
 		conditionAt = nil
@@ -132,6 +133,8 @@ func (a *agent) follow(ctx context.Context) {
 			a.silence(true)
 		case <-devicesAt:
 			a.offeringDevices()
+		case <-driversAt:
+			driversAt = after(a.publishDevices(ctx))
 		case <-conditionAt:
 			a.report(*a.reported.condition)
 		}

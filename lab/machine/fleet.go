@@ -20,7 +20,8 @@ import (
 // Facts are what an instance of a type finds out about itself.
 type Facts struct {
 	boot.Hardware
-	VolumesMax int32 // EBS volumes that the driver may attach beside the root
+	VolumesMax int32       // EBS volumes that the driver may attach beside the root
+	Published  []Published // devices, where DRA drivers run
 }
 
 // Options are what a Fleet is made of.
@@ -34,6 +35,7 @@ type Options struct {
 	Seed          uint64                                // for what hypervisors keep
 	ReadyAfter    time.Duration                         // from registered to ready, already scaled
 	DevicesAfter  time.Duration                         // from ready to the device plugin's registration, likewise
+	DRADrivers    bool                                  // drivers of dynamic resource allocation register as late
 	UnmappedRoles []string                              // nodes of these roles are not let in, to begin with
 	MayJoin       func(role string) bool                // what the cloud says of a role beside; nil: every one may
 	Events        *event.Recorder                       // nil: nothing is reported

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,6 +104,7 @@ func inLab(t *testing.T, story func(l lab)) {
 			Version:       "v1.36.3",
 			ReadyAfter:    5 * time.Second,
 			DevicesAfter:  10 * time.Second,
+			DRADrivers:    true,
 			UnmappedRoles: []string{"Stranger"},
 			Events:        events,
 		})
@@ -117,13 +119,14 @@ func facts(i machine.Instance) (machine.Facts, error) {
 	if i.Type != "m5.large" {
 		return machine.Facts{}, fmt.Errorf("no such type: %s", i.Type)
 	}
-	devices := map[string]int64{}
+	devices, published := map[string]int64{}, []machine.Published(nil)
 	if strings.Contains(i.ImageName, "nvidia") {
 		devices["nvidia.com/gpu"] = 4
+		published = []machine.Published{{Driver: "gpu.nvidia.com", Devices: make([]resourcev1.Device, 4)}}
 	}
 	return machine.Facts{
 		Hardware:   boot.Hardware{Type: i.Type, Arch: "amd64", VCPUs: 2, MemoryMiB: 8192, ENIs: 3, IPsPerENI: 10, DiskGiB: 20, Devices: devices},
-		VolumesMax: 26,
+		VolumesMax: 26, Published: published,
 	}, nil
 }
 

@@ -2,7 +2,6 @@ package stories_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -48,61 +47,34 @@ spec:
         resources: {requests: {cpu: "1"}, claims: [{name: gpu}]}
 `
 
-// published is what NVIDIA's DRA driver publishes of a node with one T4.
-const published = `
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: %[1]s-gpu.nvidia.com}
-spec:
-  driver: gpu.nvidia.com
-  nodeName: %[1]s
-  pool: {name: %[1]s, generation: 1, resourceSliceCount: 1}
-  devices:
-  - name: gpu-0
-    attributes: {type: {string: gpu}, productName: {string: Tesla T4}, uuid: {string: GPU-%[1]s}}
-    capacity: {memory: {value: 15Gi}}
-`
+const resourceSlices = "resource.k8s.io/v1/ResourceSlice"
 
-// Pods that request GPUs by ResourceClaims get nodes with GPUs: kube-scheduler allocates the devices once the driver
-// has published them, and until then the NodeClaim says what it waits for. A second pod gets a node of its own, which
-// goes with it.
+// Pods that request GPUs by ResourceClaims get nodes with GPUs: a driver publishes the devices of a node once that is
+// up, kube-scheduler allocates them, and the NodeClaim is initialized. A second pod gets a node of its own, which goes
+// with it.
 func TestPodsRunOnNodesWithTheDevicesOfTheirClaims(t *testing.T) {
 	t.Parallel()
-	s := begin(t, ownLabWith(t, []string{"IGNORE_DRA_REQUESTS=false"}))
+	s := begin(t, ownLabWith(t, []string{"IGNORE_DRA_REQUESTS=false"}, "--dra-drivers"))
 	s.pool(template(s.namespace, "{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}",
 		"{key: node.kubernetes.io/instance-type, operator: In, values: [m5.large, g4dn.xlarge]}"))
 	s.apply(fmt.Sprintf(nvidia, s.namespace))
-	known := map[string]bool{}
-	publish := func() {
-		s.await("a NodeClaim that waits for the driver", claims, func(list []*unstructured.Unstructured) bool {
-			return slices.ContainsFunc(list, func(c *unstructured.Unstructured) bool {
-				return hasReason(c, "DRADriverPoolsNotPublished")
-			})
-		})
-		s.await("its node", "v1/Node", func(list []*unstructured.Unstructured) bool {
-			for _, n := range list {
-				if kindOf(n) == "g4dn.xlarge" && !known[n.GetName()] {
-					known[n.GetName()] = true
-					s.apply(fmt.Sprintf(published, n.GetName()))
-					return true
-				}
-			}
-			return false
-		})
+	published := func(n int) func([]*unstructured.Unstructured) bool {
+		return func(list []*unstructured.Unstructured) bool { return len(list) == n }
 	}
-	publish()
 	s.await("the pod to run", "v1/Pod", of("train", running(1)))
 	s.await("its node initialized", claims, func(list []*unstructured.Unstructured) bool {
 		return len(list) == 1 && list[0].GetAnnotations()["karpenter.sh/requested-dra-drivers"] == "gpu.nvidia.com" &&
 			hasCondition(list[0], "Initialized")
 	})
+	s.await("the devices of one node", resourceSlices, published(1))
 	mustKubectl(t, s.dir, "-n", s.namespace, "scale", "deployment", "train", "--replicas=2")
-	publish()
 	s.await("both pods to run", "v1/Pod", of("train", running(2)))
+	s.await("the devices of both nodes", resourceSlices, published(2))
 	mustKubectl(t, s.dir, "-n", s.namespace, "scale", "deployment", "train", "--replicas=1")
 	s.await("one node", "v1/Node", ofPool(s.namespace, 1))
 	s.await("one pod to run", "v1/Pod", of("train", running(1)))
 	mustKubectl(t, s.dir, "-n", s.namespace, "delete", "deployment", "train")
 	s.await("no node", "v1/Node", ofPool(s.namespace, 0))
+	s.await("no devices", resourceSlices, published(0))
 	s.awaitNoInstances()
 }

@@ -29,7 +29,8 @@ func (l *Lab) startMachines(ctx context.Context) error {
 			CA: l.access.Authority.CertificatePEM(), CIDR: cluster.ServiceCIDR,
 		},
 		Region: l.identity.Region, Zones: l.zones, System: systemNodes, Ordinary: l.options.Nodes,
-		TimeScale: l.options.TimeScale, Seed: *l.identity.Seed, MayJoin: l.cloud.MayJoin, Runtime: pods, Log: log,
+		TimeScale: l.options.TimeScale, DRADrivers: l.options.DRADrivers,
+		Seed: *l.identity.Seed, MayJoin: l.cloud.MayJoin, Runtime: pods, Log: log,
 	})
 	if err != nil {
 		return err

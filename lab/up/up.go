@@ -37,6 +37,7 @@ type Options struct {
 	Program    string                           // the lab's own executable
 	Nodes      int                              // ordinary nodes that stand without a pool
 	TimeScale  float64                          // of boots and terminations; 0 is at once
+	DRADrivers bool                             // nodes publish their devices for ResourceClaims
 	Controller bool                             // where it is installed as a program
 	Chart      Chart                            // where it is installed by its chart
 	Say        func(format string, args ...any) // progress and trouble, for people

@@ -30,6 +30,7 @@ type upFlags struct {
 	seed       uint64
 	nodes      int
 	timeScale  float64
+	draDrivers bool
 	controller bool
 	install    string
 	chart      up.Chart
@@ -71,6 +72,8 @@ goes on with the same cluster and cloud.`,
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the emulated AWS")
 	flags.IntVar(&f.nodes, "nodes", 0, "ordinary nodes that belong to no NodePool")
 	flags.Float64Var(&f.timeScale, "time-scale", 1, "how long instances take to boot and stop; 1 as on EC2, 0 no time")
+	flags.BoolVar(&f.draDrivers, "dra-drivers", false,
+		"run stand-ins for the DRA drivers of NVIDIA and Neuron: nodes publish such devices for ResourceClaims")
 	flags.BoolVar(&f.controller, "controller", true, "run daemok-controller too; with --install program alone")
 	flags.StringVar(&f.install, "install", "", "how Daemok is installed: program, which runs daemok-controller with rights and CustomResourceDefinitions by the lab; chart, or chart=PATH, by Helm, with its pods as processes of this host; none (default program, or as before)")
 	flags.StringArrayVar(&f.chart.Values, "values", nil, "file of values for --install chart; may be repeated, later ones count")
@@ -131,7 +134,7 @@ func (f *upFlags) start(ctx context.Context, d directory.Directory) (*up.Lab, er
 	defer cancel()
 	lab, err := up.Start(starting, up.Options{
 		Directory: d, Identity: f.identity, Program: program, Nodes: f.nodes,
-		TimeScale: f.timeScale, Controller: f.controller, Chart: f.chart, Say: say,
+		TimeScale: f.timeScale, DRADrivers: f.draDrivers, Controller: f.controller, Chart: f.chart, Say: say,
 	})
 	switch {
 	case err == nil:
