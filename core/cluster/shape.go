@@ -26,6 +26,7 @@ type Shape struct {
 	Volumes     []Volume     // that count against attach limits or are shared, sorted by driver, claim
 	Priority    int32
 	Drivers     []string // of dynamic resource allocation, that have to publish devices for it; sorted
+	OnDemand    Minimum  // of the pods of its owner: how many are to run on demand
 	Virtual     bool     // of a buffer or request: there are no such pods, and kube-scheduler knows none
 	Unable      string   // why no instance can be launched for it: a volume claim is missing, say; empty: one can
 }

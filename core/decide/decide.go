@@ -92,7 +92,7 @@ func DecideAgain(s *cluster.Snapshot, policy Policy, effort Effort, found *disru
 
 func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption.Found) plan.Plan {
 	known := s
-	s = coverage.Offered(s)
+	s = onDemandPods(coverage.Offered(s))
 	fixed := replicasOf(s, policy)
 	s = fixed.begun(s)
 	booked := bookingsOf(s, policy, effort)
@@ -200,7 +200,7 @@ func (p Policy) leaving() disruption.Options {
 // Leaving begins a search for nodes that may go beside what the plan for the
 // same snapshot does. Pods that wait need not wait for it.
 func Leaving(s *cluster.Snapshot, p *plan.Plan, policy Policy) *disruption.Search {
-	s = withoutSurplus(coverage.Offered(s), p.Moves)
+	s = withoutSurplus(onDemandPods(coverage.Offered(s)), p.Moves)
 	coming := coming(s, p.Placements, policy).Placements
 	s, others := withVirtual(promised(s, coming), p.VirtualPlaces())
 	s = withoutWithdrawn(s, p.Withdrawals)

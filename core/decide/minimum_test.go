@@ -22,7 +22,7 @@ import (
 func TestNoPlanBreaksAMinimumOfOnDemandNodes(t *testing.T) {
 	effort := decide.Effort{Place: 1_000_000, Pack: 20_000, Disruption: decide.DisruptionQuestions}
 	spot, onDemand, kept := 0, 0, 0
-	for seed := range uint64(1500) {
+	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 23))
 		s := chance.Crowded(r)
 		if seed%3 > 0 {

@@ -59,6 +59,9 @@ func RulesText(s *cluster.Shape) string {
 	if s.Virtual {
 		b.WriteString("|virtual")
 	}
+	if s.OnDemand != (cluster.Minimum{}) {
+		fmt.Fprintf(&b, "|on-demand %v", s.OnDemand)
+	}
 	for _, l := range s.Labels {
 		b.WriteByte('\x00')
 		b.WriteString(l.Key)

@@ -212,6 +212,9 @@ func (x *consolidator) replace(c *candidate) (why string) {
 	switch {
 	case why != "" && c.short != "":
 		return c.short + ", and " + why
+	case why != "" && c.servesMinimum():
+		return "no room on other nodes for " + c.stranded + ", which may need on-demand nodes for the " +
+			cluster.LimitOnDemand + " of their workload, and " + why
 	case why != "":
 		return "no room on other nodes for " + c.stranded + ", and " + why
 	}

@@ -81,7 +81,7 @@ func (c *candidate) mayEmpty() bool {
 	if IsEmpty(c.Node) && !c.Emptying() {
 		return false
 	}
-	if c.pool.OnDemand.Any() && !c.IsSpot() { // it may have to stay, empty or not
+	if !c.IsSpot() && (c.pool.OnDemand.Any() || c.servesMinimum()) { // it may have to stay, empty or not
 		return false
 	}
 	return !slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool {

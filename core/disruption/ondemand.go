@@ -117,6 +117,11 @@ func (x *succession) keepingOnDemand(c *candidate, answer *place.Result) (out *p
 	return own, ""
 }
 
+// servesMinimum reports whether pods of a workload with a minimum run on the node, which is on demand.
+func (c *candidate) servesMinimum() bool {
+	return !c.IsSpot() && slices.ContainsFunc(c.moving, func(p *cluster.Pod) bool { return p.Shape.OnDemand.Any() })
+}
+
 // sparing removes from the list, and returns, the first of its nodes whose pool has enough on-demand nodes without it.
 // There is one, unless the list lacks nodes of the pool; else it is the first of all.
 func (b balances) sparing(list *[]*candidate) *candidate {

@@ -27,7 +27,8 @@ func full() *cluster.Snapshot {
 	}
 	zones := constraint.NewRequirements(constraint.Requirement{Key: "zone", Set: constraint.Values("a", "In"), MinValues: 2})
 	shape := &cluster.Shape{Namespace: "odd name", Requests: amounts(2), Priority: -7, Virtual: true,
-		Drivers: []string{"gpu.nvidia.com"}, Unable: `says "no"`,
+		OnDemand: cluster.Minimum{Least: 2, Percent: true},
+		Drivers:  []string{"gpu.nvidia.com"}, Unable: `says "no"`,
 		Tolerations: []constraint.Toleration{{Key: "k", Value: "v", Exists: true, Effect: constraint.NoExecute}},
 		NodeTerms:   []constraint.Requirements{zones}}
 	fillRules(shape, zones)

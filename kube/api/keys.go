@@ -146,7 +146,7 @@ var daemokAnnotationKeys = []Key{
 	{AnnotationCommitments, KindAnnotation, "NodePool", CommitmentsIgnore +
 		": its instances are planned at their prices, whatever commitments pay for: see docs/tasks/commitments.md"},
 	{AnnotationCostLimit, KindAnnotation, "NodePool, CapacityQuota", "dollars an hour that the nodes of the pool, or those that the quota selects, may cost together: see docs/tasks/quotas.md"},
-	{AnnotationOnDemandMinimum, KindAnnotation, "NodePool", "how many of its nodes, or which share of them, are on demand at the least: see docs/tasks/on-demand-minimum.md"},
+	{AnnotationOnDemandMinimum, KindAnnotation, "NodePool, Pod", "how many nodes of the pool, or pods of the pod's owner, are on demand at the least, or which share of them: see docs/tasks/on-demand-minimum.md"},
 	{AnnotationHours, KindAnnotation, "NodePool, CapacityBuffer", "how many nodes the pool has at which times, or for how many pods the buffer keeps capacity, as YAML: see docs/tasks/hours.md"},
 	{AnnotationHeadroom, KindAnnotation, "CapacityBuffer", "the share of what pods request for which the buffer keeps capacity, such as `10%` or `10% of NodePool/default`"},
 	{AnnotationDeregistration, KindAnnotation, "Pod, NodePool", "how long load balancers may still send traffic to a node that is being removed; the pod, or the instance, stays for that time"},

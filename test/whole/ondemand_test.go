@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -73,5 +75,54 @@ func TestAMinimumThatCannotBeReadKeepsWhatThereIs(t *testing.T) {
 		}
 		edit(w, w.defaultPool(), onDemand("1"))
 		w.until(10*time.Minute, "all pods", func() bool { return w.run(3) })
+	})
+}
+
+// asking gives the pods of a workload a minimum of pods that run on demand.
+func asking(minimum string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationOnDemandMinimum: minimum} }
+}
+
+// spotToo has the pool launch spot instances and on-demand instances.
+func spotToo(p *karpv1.NodePool) {
+	p.Spec.Template.Spec.Requirements[1].Values = []string{"spot", "on-demand"}
+}
+
+// A workload asks for on-demand nodes for half of its pods: they are launched with the others, and again once one is
+// lost. Another workload of the pool is on spot nodes alone.
+func TestAShareOfAWorkloadRunsOnDemand(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 143}, func(t *testing.T, w *world) {
+		w.up(4, spotToo, asking("50%"))
+		if got, want := w.balance(), (cluster.Balance{OnDemand: 2, Spot: 2}); got != want {
+			t.Fatalf("four nodes are %+v, want %+v; %s", got, want, w.state())
+		}
+		w.scale("batch", 2)
+		w.until(5*time.Minute, "six pods", func() bool { return w.runs("batch", 2) && w.runs("web", 4) })
+		if got, want := w.balance(), (cluster.Balance{OnDemand: 2, Spot: 4}); got != want {
+			t.Fatalf("six nodes are %+v, want %+v; %s", got, want, w.state())
+		}
+		for _, c := range w.claims() {
+			if c.Labels[api.LabelCapacityType] == "on-demand" {
+				w.delete(&c)
+				break
+			}
+		}
+		w.until(10*time.Minute, "another on-demand node", func() bool {
+			return w.runs("web", 4) && w.balance() == cluster.Balance{OnDemand: 2, Spot: 4}
+		})
+		w.sound()
+	})
+}
+
+// A minimum of a workload that cannot be read has all of its pods run on demand, and an event says so.
+func TestAMinimumOfAWorkloadThatCannotBeReadIsOfAllPods(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 144}, func(t *testing.T, w *world) {
+		w.up(2, spotToo, asking("most"))
+		if got, want := w.balance(), (cluster.Balance{OnDemand: 2}); got != want {
+			t.Errorf("two nodes are %+v, want %+v; %s", got, want, w.state())
+		}
+		if !w.events.said("InvalidOnDemandMinimum") {
+			t.Errorf("no event says that the minimum cannot be read; %s", w.state())
+		}
 	})
 }

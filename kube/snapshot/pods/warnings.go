@@ -14,8 +14,9 @@ import (
 
 // Reasons of events about pods that say what is not understood.
 const (
-	ReasonInvalidDoNotDisrupt = "InvalidDoNotDisrupt"
-	ReasonInvalidLeave        = "InvalidLeaveAnnotation"
+	ReasonInvalidDoNotDisrupt    = "InvalidDoNotDisrupt"
+	ReasonInvalidLeave           = "InvalidLeaveAnnotation"
+	ReasonInvalidOnDemandMinimum = "InvalidOnDemandMinimum"
 )
 
 // misread is what a pod says and is not understood; the zero value is nothing.
@@ -35,6 +36,9 @@ func misreadOf(pod *corev1.Pod) misread {
 	}
 	if wrong := mark.Misread(pod.Annotations); len(wrong) > 0 {
 		return misread{ReasonInvalidLeave, wrong[0].Error() + ", so it does nothing"}
+	}
+	if _, err := mark.OnDemandMinimum(pod.Annotations); err != nil {
+		return misread{ReasonInvalidOnDemandMinimum, err.Error() + ", so all pods of its owner are to run on demand"}
 	}
 	return misread{}
 }

@@ -14,6 +14,11 @@ func ShapeKey(s *cluster.Shape) string {
 	k.text(s.Namespace, s.Requests.String(), s.Unable)
 	k.number(int64(s.Priority))
 	k.flag(s.Virtual)
+	if s.OnDemand != (cluster.Minimum{}) {
+		k.text("on-demand")
+		k.number(s.OnDemand.Least)
+		k.flag(s.OnDemand.Percent)
+	}
 	k.labels(s.Labels)
 	k.mark("tolerate", len(s.Tolerations))
 	for _, t := range s.Tolerations {

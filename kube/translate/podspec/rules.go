@@ -8,6 +8,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api/mark"
 )
 
 // Rules are what a pod itself says about how it is scheduled. What other objects add is not in
@@ -30,6 +31,7 @@ func RulesOf(pod *corev1.Pod) Rules {
 		Ports:       ports(spec),
 		Priority:    priority(pod),
 		Unable:      unable(spec),
+		OnDemand:    onDemand(pod),
 	}}
 	var err error
 	if r.shape.Spread, err = spreads(spec.TopologySpreadConstraints, pod.Labels); err != nil {
@@ -39,6 +41,16 @@ func RulesOf(pod *corev1.Pod) Rules {
 		r.unreadable(err)
 	}
 	return r
+}
+
+// onDemand is how many pods of the pod's owner are to run on demand. One that cannot be read asks for all: none of
+// them is to be interrupted by mistake.
+func onDemand(pod *corev1.Pod) cluster.Minimum {
+	out, err := mark.OnDemandMinimum(pod.Annotations)
+	if err != nil {
+		return cluster.Minimum{Least: 100, Percent: true}
+	}
+	return out
 }
 
 // RulesOfShape are the rules that a shape shows. What other objects added to
