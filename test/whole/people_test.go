@@ -249,6 +249,7 @@ func (w *people) deploymentsAct(ctx context.Context) {
 			w.pods++
 			p := d.template.DeepCopy()
 			p.Name = fmt.Sprintf("%s-%d", name, w.pods)
+			w.recommendedFor(ctx, p)
 			_ = w.hand.Create(ctx, p)
 		}
 		slices.SortStableFunc(have[name], func(a, b corev1.Pod) int { return cmp.Compare(deletionCost(&a), deletionCost(&b)) })

@@ -308,7 +308,8 @@ func (p *promises) orders(c *karpv1.NodeClaim) {
 
 // withdraws looks at a NodeClaim that is not needed any more: its pods have gone, or there is
 // room for them elsewhere. Nodes that stopped to be ready a moment ago are room as far as the
-// controller knows, and so is what has been ordered and has not joined yet.
+// controller knows, and so are those whose NodeClaims others have just deleted, and what has been ordered and has not
+// joined yet.
 func (p *promises) withdraws(c *karpv1.NodeClaim) {
 	if pool := p.pools[c.Labels[api.LabelNodePool]]; p.isStatic(c) || pool != nil && pool.Annotations[api.AnnotationHours] != "" {
 		return // its pool has too many, whatever pods need
@@ -318,6 +319,11 @@ func (p *promises) withdraws(c *karpv1.NodeClaim) {
 	for _, o := range p.claims {
 		if o.Name != c.Name && (p.serves(o) || p.servedLately(o) || p.boots(o)) {
 			without += p.isRoom(o)
+		}
+	}
+	for _, o := range p.deleted {
+		if o.UID != c.UID && time.Since(o.at) < lateWatches {
+			without += p.isRoom(o.NodeClaim)
 		}
 	}
 	if without < least {
@@ -333,6 +339,12 @@ func (p *promises) boots(c *karpv1.NodeClaim) bool {
 		return c.DeletionTimestamp == nil && !isWithdrawn(c)
 	}
 	return p.nodeOf(c.Status.ProviderID) == nil && !condition.IsTrue(c, karpv1.ClaimRegistered)
+}
+
+// deletedClaim is a NodeClaim that another client than the controller deleted, and when.
+type deletedClaim struct {
+	*karpv1.NodeClaim
+	at time.Time
 }
 
 // servedLately reports whether the NodeClaim has a node that was ready a moment ago.

@@ -55,6 +55,7 @@ type promises struct {
 	ended     map[string]bool            // instances whose end was looked at
 	taken     map[string]string          // instances that are, or were, a NodeClaim's: the last that had it
 	voluntary map[types.UID]bool         // NodeClaims that the controller deleted by choice
+	deleted   []deletedClaim             // by others than the controller
 	vanished  []time.Time                // when instances lost the NodeClaim that was to have them
 	broken    map[string]map[string]bool // by promise, then object
 }
@@ -142,6 +143,9 @@ func (p *promises) audit(a store.Audit) {
 			p.claimWritten(a.Call.Verb, was, now)
 		} else if was != nil && was.Status.ProviderID == "" && a.Call.Verb == store.Delete {
 			p.vanished = append(p.vanished, time.Now())
+		}
+		if !byController && was != nil && a.Call.Verb == store.Delete {
+			p.deleted = append(p.deleted, deletedClaim{was, time.Now()})
 		}
 		follow(p.claims, name, a)
 		if now != nil {

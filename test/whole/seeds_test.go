@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -115,6 +116,11 @@ func (w *world) tempest(seed uint64) {
 	if hasRequests(u) && !hasBuffer(u) {
 		w.podTemplate("web")
 	}
+	if hasRecommendations(u) {
+		w.scale("web", 1)
+		set := w.replicaSet("web", 1)
+		edit(w, set, func(s *appsv1.ReplicaSet) { s.Spec.Template.Spec = w.deployments["web"].template.Spec })
+	}
 	if has(podBudgets) && u("guarded") < 0.5 {
 		w.pdbs("web", chosen(u, "may be gone", intstr.FromInt32(1), intstr.FromString("50%")))
 	}
@@ -151,6 +157,9 @@ func (w *world) tempest(seed uint64) {
 	}
 	if hasBuffer(u) {
 		w.scaleBuffer("spare", 0)
+	}
+	if hasRecommendations(u) {
+		w.recommendsNothing("web")
 	}
 	for minute := range 10 {
 		w.withdrawRequest(minute)
@@ -256,6 +265,14 @@ func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
 	}
 	if hasRequests(u) && u(name("requested")) < 0.5 {
 		w.requestAt(minute, u(name("batch")))
+	}
+	if hasRecommendations(u) {
+		if u(name("recommends")) < 0.4 {
+			w.recommends("web", []string{"250m", "1", "1500m"}[int(3*u(name("cores")))])
+		}
+		if u(name("evicts")) < 0.5 {
+			w.evictsOne("web")
+		}
 	}
 	if hasRequests(u) && u(name("not wanted")) < 0.3 {
 		w.withdrawRequest(minute - 2)
