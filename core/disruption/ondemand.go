@@ -10,7 +10,7 @@ import (
 )
 
 // balances is the nodes of pools with a minimum of on-demand nodes, as they are once all that was decided is done.
-// Pools without one are not in it.
+// Pools without one, and pools that are being deleted, are not in it.
 type balances map[cluster.PoolID]*poolBalance
 
 type poolBalance struct {
@@ -21,7 +21,7 @@ type poolBalance struct {
 func balancesOf(s *cluster.Snapshot) balances {
 	var out balances
 	for i := range s.Pools {
-		if p := &s.Pools[i]; p.OnDemand.Any() {
+		if p := &s.Pools[i]; p.OnDemand.Any() && p.NotReady != cluster.PoolDeleting {
 			if out == nil {
 				out = balances{}
 			}
