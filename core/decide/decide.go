@@ -138,6 +138,7 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 		withoutVirtual(out.Moves)
 		room.keepRoom(real, &out, taken, policy, effort)
 	}
+	passOver(out.Requested, out.Removals())
 	if whole || len(s.Buffers)+len(s.Requested) == 0 { // else nodes with virtual pods would seem empty
 		out.Emptying = emptying(s, &out)
 	}

@@ -214,6 +214,25 @@ func (b *bookings) seek(
 	}
 }
 
+// passOver has requests that would get capacity on nodes which go with the plan, whatever is on them, wait for the next
+// plan, which knows these as closed. Booked ones keep what they have elsewhere.
+func passOver(list []plan.Requested, removals []plan.Removal) {
+	goes := map[string]bool{}
+	for i := range removals {
+		goes[removals[i].Node] = true
+	}
+	for i := range list {
+		r := &list[i]
+		at := slices.IndexFunc(r.Places, func(p plan.Placement) bool { return p.On == plan.OnNode && goes[p.Target] })
+		if at < 0 || r.Booked {
+			continue
+		}
+		r.Waits = fmt.Sprintf("node %s, which has room for it, is removed: the next plan seeks its capacity elsewhere",
+			r.Places[at].Target)
+		r.Places, r.Starting = nil, 0
+	}
+}
+
 // said lists what becomes of the requests, sorted by namespace and name.
 func (b *bookings) said() []plan.Requested {
 	slices.SortFunc(b.requested, func(x, y plan.Requested) int {

@@ -338,7 +338,7 @@ func (x *requests) lettingGo(v *move, r *leaver) {
 	if w.checks.plan == nil || promise.InAnyEvent(r.Reason, r.instance.pool.grace > 0) {
 		return
 	}
-	if owner := promise.KeepsFor(w.checks.plan, r.Node); owner != "" {
+	if owner, _ := promise.KeepsFor(w.checks.plan, r.Node); owner != "" {
 		w.broken("request", v.basis, v.plan(), "%s is disrupted and keeps capacity for %s", r.Node, owner)
 	}
 }

@@ -69,8 +69,8 @@ func Requests(s *cluster.Snapshot, p *plan.Plan) string {
 	for i := range p.Moves {
 		for _, r := range p.Moves[i].Removals {
 			at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == r.Node })
-			owner := KeepsFor(p, r.Node)
-			if owner != "" && at >= 0 && !InAnyEvent(r.Reason, s.Nodes[at].HasGrace) {
+			owner, booked := KeepsFor(p, r.Node)
+			if owner != "" && at >= 0 && !(booked && InAnyEvent(r.Reason, s.Nodes[at].HasGrace)) {
 				return fmt.Sprintf("%s keeps capacity for %s and is disrupted", r.Node, owner)
 			}
 		}
@@ -91,9 +91,9 @@ func whole(r *cluster.ProvisioningRequest, said *plan.Requested, p *plan.Plan, b
 	case said.Missing > 0 && len(said.Reasons) == 0:
 		return fmt.Sprintf("%s lacks capacity for %d pods without a reason", r, said.Missing)
 	}
-	gets := said.Booked || said.Waits == "" && said.Missing == 0
+	lacks := !said.Booked && said.Waits == "" && said.Missing > 0
 	for j := range p.Launches {
-		if l := &p.Launches[j]; !gets && slices.Contains(RequestsOf(l), r.Name) {
+		if l := &p.Launches[j]; lacks && slices.Contains(RequestsOf(l), r.Name) {
 			return fmt.Sprintf("%s is launched for %s, which gets no capacity", l.Name, r)
 		}
 	}
@@ -119,7 +119,7 @@ func fits(s *cluster.Snapshot, p *plan.Plan) string {
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		if KeepsFor(p, n.Name) == "" {
+		if owner, _ := KeepsFor(p, n.Name); owner == "" {
 			continue
 		}
 		used := more[n.Name]
@@ -133,16 +133,16 @@ func fits(s *cluster.Snapshot, p *plan.Plan) string {
 	return ""
 }
 
-// KeepsFor names a request that the node keeps capacity for by the plan.
-func KeepsFor(p *plan.Plan, node string) string {
+// KeepsFor names a request that the node keeps capacity for by the plan, and says whether it did so before.
+func KeepsFor(p *plan.Plan, node string) (request string, booked bool) {
 	for i := range p.Requested {
 		said := &p.Requested[i]
 		there := func(x plan.Placement) bool { return x.On == plan.OnNode && x.Target == node }
 		if slices.ContainsFunc(said.Places, there) {
-			return "ProvisioningRequest " + said.Name
+			return "ProvisioningRequest " + said.Name, said.Booked
 		}
 	}
-	return ""
+	return "", false
 }
 
 // InAnyEvent reports whether a node goes for a reason that nothing on it holds off; grace says that its pods have until
