@@ -91,7 +91,7 @@ func (k *known) quotaNames() string {
 	if len(names) == 0 {
 		return "no CapacityQuotas, or they have no effect"
 	}
-	return brief.List(names, keepersMost)
+	return brief.List(names, namedMost)
 }
 
 // explainBuffer explains a CapacityBuffer: for what it keeps capacity, and where.
@@ -115,7 +115,7 @@ func (k *known) explainBuffer(card *Card, name string) bool {
 	if b.Shape != nil {
 		card.Facts = append(card.Facts, Fact{"requests of each", b.Shape.Requests.String()})
 	}
-	k.keepers(card, b.String())
+	k.capacityOn(card, b.String())
 	return true
 }
 
@@ -163,13 +163,13 @@ func (k *known) explainRequest(card *Card, name string) bool {
 	if !r.Provisioned && r.RetryAt.After(now) {
 		card.Blocks = append(card.Blocks, Block{"back-off", "no plan seeks its capacity before", r.RetryAt})
 	}
-	k.keepers(card, r.String())
+	k.capacityOn(card, r.String())
 	return true
 }
 
-// keepers adds the nodes on which capacity is kept for a buffer or request, and the NodeClaims on whose nodes it will be,
+// capacityOn adds the nodes on which capacity is kept for a buffer or request, and the NodeClaims on whose nodes it will be,
 // by what is on record of them.
-func (k *known) keepers(card *Card, name string) {
+func (k *known) capacityOn(card *Card, name string) {
 	var on []string
 	add := func(kind record.Kind, keeper, shown string) {
 		s := k.says(kind, keeper, record.TopicBuffer)
@@ -190,9 +190,9 @@ func (k *known) keepers(card *Card, name string) {
 		add(record.Claim, claim, "NodeClaim "+claim+", which starts")
 	}
 	if len(on) > 0 {
-		card.Facts = append(card.Facts, Fact{"capacity on", brief.List(on, keepersMost)})
+		card.Facts = append(card.Facts, Fact{"capacity on", brief.List(on, namedMost)})
 	}
 }
 
-// keepersMost is how many nodes or quotas are named.
-const keepersMost = 20
+// namedMost is how many nodes or quotas are named.
+const namedMost = 20
