@@ -184,6 +184,10 @@ var state = []Definition{
 		Help: "Limit of a CapacityQuota; resource_type is nodes for the number of nodes, and cost for what they may cost an hour."},
 	{Name: "daemok_capacityquotas_usage", Kind: Gauge, Unit: "cores, bytes, pieces or US dollars an hour", Labels: []string{"resource_type", "capacityquota"},
 		Help: "What counts against a limit of a CapacityQuota: nodes, also those that are draining, and instances that are being launched."},
+	{Name: "daemok_commitments_pay", Kind: Gauge, Unit: "US dollars an hour",
+		Help: "What Reserved Instances and Savings Plans pay of the price of nodes and instances being launched."},
+	{Name: "daemok_commitments_unused_percent", Kind: Gauge, Unit: "percent", Labels: []string{"commitment"},
+		Help: "Share of Reserved Instances or of a Savings Plan that no instance uses, without what is used elsewhere."},
 	{Name: "karpenter_nodepools_cost_total", Kind: Gauge, Unit: "US dollars an hour", Labels: []string{"nodepool"},
 		Help: "Current price of the instances of a pool, as NodeOverlays have it, including volumes and declared costs; " +
 			"instances whose price was never known are left out."},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/daemok/daemok/bench"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/kube/manifest"
 	"github.com/daemok/daemok/kube/translate"
@@ -30,8 +31,11 @@ type Options struct {
 	Spot      spot.Options
 	Boots     sim.Boots // nil: see sim.Replay
 	Seed      uint64
-	Policies  []string          // by name; none: the usual ones
-	Progress  func(name string) // is called before each; nil: nothing is
+	Policies  []string // by name; none: the usual ones
+
+	Commitments commitment.Commitments // of the account; costs are what they leave to pay
+
+	Progress func(name string) // is called before each; nil: nothing is
 }
 
 // Report is what a workload comes to under each policy.
@@ -118,6 +122,7 @@ func (o Options) prepare() (sim.Replay, Report, error) {
 	notes = append(notes, w.Notes...)
 	replay.Boots = o.Boots
 	replay.Jobs, replay.Services, replay.For = w.Jobs, w.Services, w.For
+	replay.Commitments = o.Commitments
 	out := Report{Hours: w.For.Hours(), Pods: w.Pods, TooLarge: w.TooLarge, Policies: map[string]Outcome{}, Of: o, Spot: of, From: w.From, Notes: notes}
 	for _, p := range all {
 		out.Pools = append(out.Pools, p.ID.Name)
@@ -175,7 +180,7 @@ func run(r sim.Replay, bound float64) (Outcome, error) {
 	m := ran.Meter
 	out := Outcome{CostDollars: m.Dollars, Evictions: m.Evictions, Interruptions: m.Interrupted, PendingP50Seconds: percentile(ran.Waits, 50),
 		PendingP95Seconds: percentile(ran.Waits, 95), PendingP99Seconds: percentile(ran.Waits, 99), NodesMean: m.Hours / r.For.Hours(), Launched: m.Launched, CPUSeconds: bench.CPUSeconds() - cpu, Seconds: time.Since(start).Seconds(), Course: ran.Course}
-	if bound > 0 {
+	if bound > 0 && !r.Commitments.Any() { // it is without them
 		gap := m.Dollars/bound - 1
 		out.Gap = &gap
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/simulate"
 )
 
@@ -99,13 +100,34 @@ func TestEveryPolicyRunsServices(t *testing.T) {
 	}
 }
 
+// The cost is what commitments leave to pay, and lower where plans know them.
+func TestCommitmentsLowerTheCost(t *testing.T) {
+	all := commitment.SavingsPlan{ID: "all", Commitment: 1000_000_000, Discount: 0.5}
+	var c [2]simulate.Report
+	for i := range c {
+		o := simulate.Options{Budget: "10%", Seed: 1, Source: simulate.Source{Services: shop(t), To: 1800}}
+		o.Policies = []string{"ours"}
+		if i == 1 {
+			o.Commitments.Plans = []commitment.SavingsPlan{all}
+		}
+		var err error
+		if c[i], err = simulate.Run(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was, is := c[0].Policies["ours"], c[1].Policies["ours"]
+	if was.CostDollars <= 0 || is.CostDollars > 1e-9 || is.Gap != nil {
+		t.Errorf("the cost is %+v, and %+v where a Savings Plan pays for all; want none, and no gap", was, is)
+	}
+}
+
 func TestOptionsThatCannotBeRun(t *testing.T) {
 	prefix := shop(t)
 	tests := map[string]struct {
 		options simulate.Options
 		want    string
 	}{
-		"an unknown policy":             {simulate.Options{Policies: []string{"ours", "karpentr"}}, `there is no policy "karpentr": use some of ours, plain, karpenter, karpenter-spot-to-spot, cluster-autoscaler, untouched, did you mean karpenter?`},
+		"an unknown policy":             {simulate.Options{Policies: []string{"ours", "karpentr"}}, `there is no policy "karpentr": use some of ours, uncommitted, plain, karpenter, karpenter-spot-to-spot, cluster-autoscaler, untouched, did you mean karpenter?`},
 		"a budget of none":              {simulate.Options{Budget: "0%"}, `--budget is "0%": want a number`},
 		"a budget of more than all":     {simulate.Options{Budget: "101%"}, "want a number"},
 		"a budget that is no such":      {simulate.Options{Budget: "all"}, "want a number"},

@@ -23,6 +23,7 @@ const inHTML = "html"
 func simulateCommand() *cobra.Command {
 	var o simulate.Options
 	var manifests []string
+	var commitments string
 	form := output.New(output.Table, inHTML).WithoutNames()
 	cmd := &cobra.Command{
 		Use:   "simulate",
@@ -59,6 +60,9 @@ Policies: ` + policies() + `.`,
 			if o.Manifests, o.Older = objects, provisioner.Generation(); len(manifests) > 0 {
 				leaveToPools(cmd.Flags(), &o)
 			}
+			if o.Commitments, err = files.Commitments(cmd.InOrStdin(), commitments); err != nil {
+				return err
+			}
 			line := progress.Start(cmd.Context(), cmd.ErrOrStderr(), "reading the workload")
 			o.Progress = func(name string) { line.Step("running policy %s", name) }
 			report, err := simulate.Run(o)
@@ -78,6 +82,8 @@ Policies: ` + policies() + `.`,
 	addSpot(cmd.Flags(), &o.Spot)
 	cmd.Flags().StringSliceVar(&o.Policies, "policy", policy.Usual(), "policies to compare")
 	cmd.Flags().StringArrayVarP(&manifests, "filename", "f", nil, "file or folder with NodePools, their classes and DaemonSets; may be repeated. Without it one NodePool may launch all instance types")
+	cmd.Flags().StringVar(&commitments, "commitments", "",
+		"YAML file of Reserved Instances and Savings Plans: costs are what they leave; see docs/tasks/commitments.md")
 	form.AddTo(cmd.Flags())
 	return cmd
 }

@@ -28,6 +28,9 @@ func Rooms(c *Commitments, running []Usage) []Room {
 	return out
 }
 
+// ForAll reports whether it is of a Compute Savings Plan, which pays for instances of all types.
+func (r *Room) ForAll() bool { return r.plan != nil && r.plan.Family == "" }
+
 // Takes is how many units of the commitment cover one more such instance: quarters of normalized units, or instances
 // where the size has no such factor; of a Savings Plan millionths of a dollar an hour. ok is false where it does not
 // cover the instance.

@@ -27,7 +27,9 @@ const share = 10_000
 
 // Offered returns the snapshot with one more offering for each that a commitment would pay for: the same at what is
 // left to pay, for as many instances as the commitment has room for. A part of an instance is paid for where less is left.
-// Pools that plan without commitments are as they were, and so is a snapshot without any.
+// Pools that plan without commitments are as they were, and so is a snapshot without any. A Compute Savings Plan pays
+// for all on-demand instances alike, so that only pools that may launch spot instances have such offerings of it: among
+// others it would do no more than favour small instances.
 //
 // Cost: offerings x commitments.
 func Offered(s *cluster.Snapshot) *cluster.Snapshot {
@@ -35,19 +37,26 @@ func Offered(s *cluster.Snapshot) *cluster.Snapshot {
 	if f == nil {
 		return s
 	}
-	rooms := commitment.Rooms(f.of, f.counts.usages())
-	made := map[*cluster.Catalogue]*cluster.Catalogue{nil: nil}
+	rooms := f.Rooms()
+	type of struct {
+		*cluster.Catalogue
+		spot bool
+	}
+	made := map[of]*cluster.Catalogue{}
 	out := *s
 	out.Pools = slices.Clone(s.Pools)
 	for i := range out.Pools {
 		p := &out.Pools[i]
-		if p.Uncommitted {
+		if p.Uncommitted || p.Catalogue == nil {
 			continue
 		}
-		if _, known := made[p.Catalogue]; !known {
-			made[p.Catalogue] = offered(p.Catalogue, rooms)
+		key := of{p.Catalogue, p.Requirements.Get(cluster.LabelCapacityType).Allows(string(cluster.Spot))}
+		if made[key] == nil {
+			made[key] = offered(p.Catalogue, slices.DeleteFunc(slices.Clone(rooms), func(r commitment.Room) bool {
+				return r.ForAll() && !key.spot
+			}))
 		}
-		p.Catalogue = made[p.Catalogue]
+		p.Catalogue = made[key]
 	}
 	return &out
 }

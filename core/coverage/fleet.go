@@ -69,6 +69,22 @@ func (f *Fleet) add(m member) {
 	f.counts[m.kind()]++
 }
 
+// Rooms lists what is left of each commitment.
+func (f *Fleet) Rooms() []commitment.Room {
+	if f == nil {
+		return nil
+	}
+	return commitment.Rooms(f.of, f.counts.usages())
+}
+
+// Unused lists the commitments that are not used up, in instances and dollars.
+func (f *Fleet) Unused() []commitment.Unused {
+	if f == nil {
+		return nil
+	}
+	return commitment.Divide(*f.of, f.counts.usages()).Unused
+}
+
 // Left is what is left of each commitment for further instances once the named nodes are gone.
 func (f *Fleet) Left(without ...string) (out []cluster.ReservedCapacity) {
 	if f == nil {

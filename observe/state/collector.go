@@ -94,6 +94,7 @@ func (c *Collector) few(w *world, s *cluster.Snapshot) {
 	w.poolBudgets(s)
 	w.utilization(s)
 	w.quotas(s)
+	w.commitments(s)
 	w.offerings(s, c.Kinds, c.Offerings)
 }
 
@@ -158,6 +159,8 @@ func Names() []string {
 		"daemok_capacity_reservations_idle_instances",
 		"daemok_capacityquotas_limit",
 		"daemok_capacityquotas_usage",
+		"daemok_commitments_pay",
+		"daemok_commitments_unused_percent",
 		"karpenter_cloudprovider_instance_type_cpu_cores",
 		"karpenter_cloudprovider_instance_type_memory_bytes",
 		"karpenter_cloudprovider_instance_type_offering_available",

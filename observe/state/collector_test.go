@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
@@ -97,9 +98,14 @@ func collector(t *testing.T) *Collector {
 			Catalogue: &cluster.Catalogue{Disk: 5_000}}},
 		Nodes: []cluster.Node{
 			{Name: "n1", Claim: "web-1", Pool: pool, Ready: true, Initialized: true, Allocatable: quantity.Resources{CPU: 2000, Memory: 8 << 30},
+				Price: 96_000, Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: "m5.large"}),
 				Pods: []cluster.Pod{{Name: "web", Shape: &cluster.Shape{Requests: quantity.Resources{CPU: 500}}}}},
 			{Name: "n2", Claim: "web-2", Pool: pool, Ready: true, Initialized: true, Allocatable: quantity.Resources{CPU: 2000}, QuietSince: now.Add(-time.Hour)},
 			{Name: "n3", Claim: "web-3", Pool: pool, Initialized: true, Deleting: true},
+		},
+		Commitments: commitment.Commitments{
+			Reserved: []commitment.ReservedInstances{{ID: "web", InstanceType: "m5.large", Count: 4}},
+			Plans:    []commitment.SavingsPlan{{ID: "all", Commitment: 100_000, Discount: 0.5}},
 		},
 		Quotas: []cluster.Quota{{
 			Name: "team-red", Used: cluster.Used{Capacity: quantity.Resources{CPU: 3500}, Nodes: 2, Cost: 192_000},
@@ -204,6 +210,14 @@ func TestAScrapeReportsTheState(t *testing.T) {
 				"daemok_capacityquotas_usage capacityquota=team-red resource_type=cpu 3.5",
 				"daemok_capacityquotas_usage capacityquota=team-red resource_type=nodes 2",
 				"daemok_capacityquotas_usage capacityquota=team-red resource_type=nvidia.com/gpu 0",
+			},
+		},
+		"what commitments pay, and what is unused": {
+			[]string{"daemok_commitments_pay", "daemok_commitments_unused_percent"},
+			[]string{
+				"daemok_commitments_pay 0.096",
+				"daemok_commitments_unused_percent commitment=all 100",
+				"daemok_commitments_unused_percent commitment=web 75",
 			},
 		},
 		"what is reserved, and idle": {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/plan"
@@ -57,6 +58,19 @@ func (w *world) quotas(s *cluster.Snapshot) {
 		for _, l := range q.Limits.List() {
 			w.set("daemok_capacityquotas_limit", inUnits(l.Name, l.Amount), l.Name, q.Name)
 			w.set("daemok_capacityquotas_usage", inUnits(l.Name, q.Used.Of(l.Name)), l.Name, q.Name)
+		}
+	}
+}
+
+// commitments reports what Reserved Instances and Savings Plans pay, and how much of each is unused.
+func (w *world) commitments(s *cluster.Snapshot) {
+	if !s.Commitments.Any() {
+		return
+	}
+	w.set("daemok_commitments_pay", coverage.PaidFor(s).Dollars())
+	for _, room := range coverage.FleetOf(s).Rooms() {
+		if room.All > 0 {
+			w.set("daemok_commitments_unused_percent", 100*float64(room.Left)/float64(room.All), room.ID)
 		}
 	}
 }

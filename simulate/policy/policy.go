@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/internal/nearest"
@@ -36,6 +37,8 @@ const loopEvery = 10 * time.Second
 func All() []Policy {
 	return []Policy{
 		{Name: "ours", Summary: "Daemok, as the controller decides", decider: func() func(*cluster.Snapshot) plan.Plan { return ours }},
+		{Name: "uncommitted", Summary: "Daemok without knowledge of commitments", variant: true,
+			decider: func() func(*cluster.Snapshot) plan.Plan { return uncommitted }},
 		{Name: "plain", Summary: "a node goes if its pods fit on others, or if a cheaper instance holds them", decider: plainly, forgetful: true},
 		{Name: "karpenter", Summary: "Karpenter, as its documentation says", decider: rules.Karpenter, forgetful: true, every: loopEvery, taintOnly: true},
 		{Name: "karpenter-spot-to-spot", Summary: "Karpenter with its feature gate SpotToSpotConsolidation", decider: spotToSpot, forgetful: true, every: loopEvery, taintOnly: true, variant: true},
@@ -87,6 +90,13 @@ func Named(names []string) ([]Policy, error) {
 // World says how a virtual world is run in which the policy decides, with a new memory.
 func (p Policy) World(seed uint64) sim.Options {
 	return sim.Options{Seed: seed, Decide: p.decider(), Forgetful: p.forgetful, AskEvery: p.every, TaintOnly: p.taintOnly}
+}
+
+// uncommitted decides as the controller does where no commitments are listed.
+func uncommitted(s *cluster.Snapshot) plan.Plan {
+	without := *s
+	without.Commitments = commitment.Commitments{}
+	return ours(&without)
 }
 
 // ours decides as the controller does.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/overlay"
@@ -32,6 +33,8 @@ type cloud struct {
 	spot       SpotMarket
 	fate       *rand.Rand // of spot instances; nil where none is interrupted by itself
 	boots      Boots      // nil: see joinsAfter and opensAfter
+
+	commitments commitment.Commitments // of the account
 }
 
 // choice is one offer of a kind.

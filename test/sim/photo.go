@@ -18,7 +18,7 @@ var notReady = constraint.Taint{Key: "node.kubernetes.io/not-ready", Effect: con
 // photo is the cluster as watches would show it if they were never late.
 func (w *World) photo() *cluster.Snapshot {
 	s := &cluster.Snapshot{Revision: w.revision, Now: w.now, Daemons: w.daemons, PDBs: w.pdbs(), Freeze: w.frozen,
-		Buffers: slices.Clone(w.kept.buffers)}
+		Buffers: slices.Clone(w.kept.buffers), Commitments: w.cloud.commitments}
 	for _, m := range w.instances {
 		if m.joined() {
 			s.Nodes = append(s.Nodes, w.node(m))

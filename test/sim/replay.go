@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 )
 
 // Job is one pod that people want from one moment to another, both since the
@@ -50,6 +51,7 @@ type Replay struct {
 	Spot                       SpotMarket
 	Boots                      Boots         // nil: 17 to 72 seconds
 	For                        time.Duration // what happens later is not looked at
+	Commitments                commitment.Commitments
 }
 
 // Boots draws how long it is from an instance's launch until pods can be bound to its node.
@@ -83,7 +85,8 @@ func (r Replay) Run() (out Replayed) {
 	var catalogues []*cluster.Catalogue
 	w.pools, catalogues = r.pools()
 	w.daemons = r.Daemons
-	w.cloud = cloud{world: w, chance: w.chance("cloud"), fate: w.chance("interruptions"), spot: r.Spot, boots: r.Boots, catalogues: catalogues}
+	w.cloud = cloud{world: w, chance: w.chance("cloud"), fate: w.chance("interruptions"), spot: r.Spot, boots: r.Boots, catalogues: catalogues,
+		commitments: r.Commitments}
 	defer func() {
 		if why := recover(); why != nil {
 			w.broken("panic", w.checks.snapshot, w.checks.plan, "%v\n%s", why, debug.Stack())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/overlay"
 	"github.com/daemok/daemok/core/plan"
 )
@@ -118,14 +119,26 @@ func (w *World) until(end time.Time) {
 	}
 }
 
-// pay lets time pass. None is charged for instances that shut down.
+// pay lets time pass. None is charged for instances that shut down, and nothing for what commitments pay.
 func (w *World) pay(at time.Time) {
 	hours := at.Sub(w.now).Hours()
+	var onDemand []commitment.Usage
 	for _, m := range w.instances {
-		if m.launched() && !m.ends {
-			w.checks.meter.Hours += hours
-			w.checks.meter.Dollars += hours * float64(m.offering.Price) / 1e6
+		if !m.launched() || m.ends {
+			continue
 		}
+		w.checks.meter.Hours += hours
+		w.checks.meter.Dollars += hours * float64(m.offering.Price) / 1e6
+		if m.offering.Option == cluster.OnDemand {
+			onDemand = append(onDemand, commitment.Usage{Name: m.claim, InstanceType: m.instanceType.Name,
+				Zone: m.offering.Zone, OnDemand: m.offering.Price})
+		}
+	}
+	if hours > 0 && w.cloud.commitments.Any() {
+		for _, u := range onDemand {
+			w.checks.meter.Dollars -= hours * float64(u.OnDemand) / 1e6
+		}
+		w.checks.meter.Dollars += hours * float64(commitment.Divide(w.cloud.commitments, onDemand).Cost) / 1e6
 	}
 	w.now = at
 }

@@ -41,6 +41,7 @@ func (in *Input) summary() page.Block {
 	b.Line(line...)
 	if c.Nothing() && p.CostBefore == p.CostAfter {
 		b.Line(text.Say(text.Plain, "Cost: %s, unchanged.", hourly(p.CostBefore)))
+		in.committed(&b)
 		return b
 	}
 	line = []text.Cell{text.Say(text.Plain, "Cost: %s -> %s, ", hourly(p.CostBefore), hourly(p.CostAfter)),
@@ -49,6 +50,7 @@ func (in *Input) summary() page.Block {
 		line = append(line, text.Say(text.Warn, ", without %s of unknown price", brief.Counted(n, "new instance")))
 	}
 	b.Line(append(line, text.Of("."))...)
+	in.committed(&b)
 	if gap, ok := p.Gap(); ok && len(p.Launches) > 0 {
 		b.Line(text.Say(text.Plain, "New instances cost %s.", mostAbove(gap)))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/daemok/daemok/cmd/daemok/files"
 	"github.com/daemok/daemok/cmd/daemok/inspect"
 	"github.com/daemok/daemok/core/cost"
 	"github.com/daemok/daemok/kube/access/output"
@@ -127,12 +128,12 @@ func (f *flags) report(cmd *cobra.Command, see See) (*costs.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	given, err := f.readCommitments(cmd.InOrStdin())
+	given, err := files.Commitments(cmd.InOrStdin(), f.commitments)
 	if err != nil {
 		return nil, err
 	}
-	if given != nil {
-		in.Commitments = given
+	if f.commitments != "" {
+		in.Commitments = &given
 	}
 	in.By = groups
 	report := costs.Of(in)

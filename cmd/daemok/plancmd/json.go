@@ -151,6 +151,9 @@ type choiceJSON struct {
 	Price  *float64 `json:"price"` // null where unknown
 	Cost   *float64 `json:"cost"`  // what the instance costs in all: volumes, what its pool declares and surplus credits too
 	WhyNot string   `json:"whyNot,omitempty"`
+
+	CoveredBy string   `json:"coveredBy,omitempty"` // the commitment that pays for it beside price
+	ListPrice *float64 `json:"listPrice,omitempty"` // its price without that commitment
 }
 
 type requirementJSON struct {
@@ -307,6 +310,10 @@ func requestView(r plan.Requested) requestJSON {
 
 func choiceView(c plan.Choice) choiceJSON {
 	view := choiceJSON{Type: c.Kind, Zone: c.Zone, Option: string(c.Option), WhyNot: c.WhyNot}
+	if view.CoveredBy = c.Cover.By; c.Cover.By != "" {
+		listed := dollars(c.ListPrice())
+		view.ListPrice = &listed
+	}
 	if c.Priced {
 		price := dollars(c.Price)
 		cost := dollars(c.Cost())
