@@ -178,7 +178,9 @@ func (x *Search) emptiness(all []*candidate) task {
 				continue
 			}
 			if why := x.safety.lacksOnDemand(c, nil); why != "" {
-				x.keepBy(c, plan.Empty, plan.KeptByRule, why)
+				if x.simulator == nil || c.Drifted == "" && !c.outlived(x.snapshot.Now) { // else it may be replaced
+					x.keepBy(c, plan.Empty, plan.KeptByRule, why)
+				}
 				continue
 			}
 			x.let(c, plan.Empty, c.emptyFor(x.snapshot.Now), nil)

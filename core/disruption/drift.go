@@ -87,7 +87,10 @@ func (x *Search) replaceDrifted(c *candidate) {
 	answer, preferences := x.homes(c)
 	lacks := ""
 	if !no(answer) {
-		if answer, lacks = x.succession.keepingOnDemand(c, answer); lacks != "" {
+		if answer, lacks = x.succession.keepingOnDemand(c, answer); AtLimit(lacks) {
+			x.succession.await(c, c.Drifted, lacks)
+			return
+		} else if lacks != "" {
 			x.keepBy(c, plan.Drifted, plan.KeptByRule, lacks)
 			return
 		}
@@ -103,7 +106,7 @@ func (x *Search) replaceDrifted(c *candidate) {
 		x.let(c, plan.Drifted, c.Drifted, answer)
 		x.economy.setAside(c, preferences)
 	case c.mayGoFirst() && !turnsOver(x.current().Snapshot(), c.Pool) && x.limitsForbid(c):
-		x.let(c, plan.Drifted, c.Drifted+"; it goes before its replacement comes, since limits do not allow both", nil)
+		x.let(c, plan.Drifted, c.Drifted+goesFirst, nil)
 	case !c.mayGoFirst() && x.limitsForbid(c):
 		x.keep(c, plan.Drifted, atLimit+why(answer))
 	default:
@@ -114,6 +117,9 @@ func (x *Search) replaceDrifted(c *candidate) {
 // mayGoFirst reports whether the node may go before an instance in its place comes: its user says so, or no pod on it is
 // a real one.
 func (c *candidate) mayGoFirst() bool { return c.pool.Policy.DeleteFirst || c.heldByBuffers() }
+
+// goesFirst ends what is said of a drifted node that goes before an instance in its place comes.
+const goesFirst = "; it goes before its replacement comes, since limits do not allow both"
 
 // atLimit begins what is said of a drifted node that waits at the limit of its pool.
 const atLimit = "limits do not allow its replacement beside it: "

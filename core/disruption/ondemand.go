@@ -101,13 +101,16 @@ func (x *safety) onDemand() balances {
 }
 
 // keepingOnDemand is the answer for the node as it is if its pool keeps its minimum of on-demand nodes, or else one in
-// which an instance of the pool takes the place of the node; nil: there is none, and lacks says why.
+// which an instance of the pool takes the place of the node; nil: there is none, and lacks says why, see AtLimit.
 func (x *succession) keepingOnDemand(c *candidate, answer *place.Result) (out *place.Result, lacks string) {
 	why := x.safety.lacksOnDemand(c, answer)
 	if why == "" {
 		return answer, ""
 	}
 	own, lacks := x.successor(c)
+	if own == nil && AtLimit(lacks) {
+		return nil, lacks + "; " + why
+	}
 	if own == nil {
 		return nil, why + "; " + lacks
 	}

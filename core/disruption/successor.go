@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/feasibility"
@@ -28,14 +29,32 @@ func (x *succession) succeed(c *candidate, reason plan.RemovalReason, note strin
 		x.keepBy(c, reason, plan.KeptByRule, stall)
 	case answer != nil:
 		return x.let(c, reason, note, answer)
-	case reason != plan.Drifted || !AtLimit(lacks) || !c.pool.Policy.DeleteFirst:
+	case reason != plan.Drifted || !AtLimit(lacks):
 		x.keep(c, reason, lacks)
-	case !turnsOver(x.current().Snapshot(), c.Pool):
-		return x.let(c, reason, note+"; it goes before its replacement comes, since limits do not allow both", nil)
 	default:
-		x.keepBy(c, reason, plan.KeptByTime, "another node of its pool is being replaced")
+		return x.await(c, note, lacks)
 	}
 	return false
+}
+
+// await lets a drifted node go before the instance in its place, which limits forbid beside it, if its user says so
+// and no other node of the pool does. It reports whether it goes.
+func (x *succession) await(c *candidate, note, lacks string) bool {
+	switch {
+	case !c.pool.Policy.DeleteFirst:
+		x.keep(c, plan.Drifted, lacks)
+	case turnsOver(x.current().Snapshot(), c.Pool):
+		x.keepBy(c, plan.Drifted, plan.KeptByTime, "another node of its pool is being replaced")
+	default:
+		return x.let(c, plan.Drifted, note+goesFirst, nil)
+	}
+	return false
+}
+
+// limited reports whether a limit forbids the launch as long as the node is there. A minimum of on-demand nodes does so
+// without the node too.
+func limited(r plan.Reason) bool {
+	return r.Rule == string(feasibility.Limit) && !strings.Contains(r.Text, cluster.LimitOnDemand)
 }
 
 // successor is the instance in place of a node of a static pool, with places for the node's pods: on that instance or, if
@@ -44,7 +63,7 @@ func (x *succession) successor(c *candidate) (answer *place.Result, lacks string
 	own, reasons := x.current().Successor(c.at)
 	if len(own.Launches) == 0 {
 		text := (&plan.Short{Reasons: reasons}).Why()
-		if slices.ContainsFunc(reasons, func(r plan.Reason) bool { return r.Rule == string(feasibility.Limit) }) {
+		if slices.ContainsFunc(reasons, limited) {
 			return nil, atLimit + text
 		}
 		return nil, "its replacement cannot be launched: " + text

@@ -17,7 +17,7 @@ func RaiseLimit(why string) string {
 		return "raise the limits of that CapacityQuota"
 	case isQuota:
 		return "correct that CapacityQuota"
-	case strings.Contains(why, cluster.LimitOnDemand):
+	case strings.Contains(why, cluster.LimitOnDemand) && strings.Contains(why, " limits spot instances"):
 		return "allow on-demand in its requirements, or lower the annotation " + api.AnnotationOnDemandMinimum
 	case strings.Contains(why, api.AnnotationHours):
 		return "wait for its hours, or change the annotation " + api.AnnotationHours
