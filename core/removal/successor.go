@@ -50,10 +50,10 @@ func fewest(a, b []cluster.Attachable) []cluster.Attachable {
 	return out
 }
 
-// without is the snapshot in which the node goes, where its pool has a minimum of on-demand nodes, which no longer
-// counts it.
+// without is the snapshot in which the node goes, where that matters for the instance in its place: a minimum of
+// on-demand nodes no longer counts it, and it uses no commitment any more.
 func (g *Simulator) without(node int, pool *cluster.Pool) *cluster.Snapshot {
-	if !pool.OnDemand.Any() {
+	if !pool.OnDemand.Any() && !g.snapshot.Commitments.Any() {
 		return g.snapshot
 	}
 	out := *g.snapshot

@@ -69,7 +69,7 @@ var alone = cluster.Port{Protocol: "TCP", Number: -1}
 // launches are named as those of any answer.
 func Launches(s *cluster.Snapshot, p *cluster.Pool, n int64, o place.Options) ([]plan.Launch, []plan.Reason) {
 	with := cluster.Snapshot{Revision: s.Revision, Now: s.Now, Daemons: s.Daemons, Quotas: s.Quotas,
-		Pools: slices.Clone(s.Pools), Instances: slices.Clone(s.Instances)}
+		Commitments: s.Commitments, Pools: slices.Clone(s.Pools), Instances: slices.Clone(s.Instances)}
 	for i := range with.Pools {
 		if q := &with.Pools[i]; q.ID == p.ID {
 			q.Replicas = nil
@@ -81,8 +81,8 @@ func Launches(s *cluster.Snapshot, p *cluster.Pool, n int64, o place.Options) ([
 		m := &with.Instances[i]
 		m.Taints, m.LaunchedFor = append(slices.Clip(m.Taints), elsewhere), nil
 	}
-	if p.OnDemand.Any() {
-		with.Nodes = ownNodes(s, p.ID)
+	if p.OnDemand.Any() || s.Commitments.Any() {
+		with.Nodes = closed(s, p.ID)
 	}
 	shape := &cluster.Shape{Requests: quantity.Resources{Pods: 1}, Ports: []cluster.Port{alone}}
 	for _, t := range p.Taints {
@@ -111,10 +111,11 @@ func Launches(s *cluster.Snapshot, p *cluster.Pool, n int64, o place.Options) ([
 	return answer.Launches, reasons
 }
 
-// ownNodes is the nodes of the pool, for its minimum of those that are on demand to be counted. They take no pods.
-func ownNodes(s *cluster.Snapshot, id cluster.PoolID) (out []cluster.Node) {
+// closed is the nodes that count for what the pool launches, none of which takes a pod: its own, for its minimum of those
+// that are on demand, and all nodes where commitments pay for some.
+func closed(s *cluster.Snapshot, id cluster.PoolID) (out []cluster.Node) {
 	for i := range s.Nodes {
-		if n := s.Nodes[i]; n.Pool == id {
+		if n := s.Nodes[i]; n.Pool == id || s.Commitments.Any() {
 			n.Taints, n.Pods, n.LaunchedFor = append(slices.Clip(n.Taints), elsewhere), nil, nil
 			out = append(out, n)
 		}
