@@ -24,13 +24,21 @@ func BillOf(s *cluster.Snapshot) *Bill {
 	return b
 }
 
-// PaidFor is what commitments pay of what a snapshot's nodes and instances being launched cost.
-func PaidFor(s *cluster.Snapshot) (sum quantity.MicroUSDPerHour) {
+// PaidFor is what commitments pay of what a snapshot's nodes and instances being launched cost once a change is made.
+// Unlike for a Bill those count that are leaving.
+func PaidFor(s *cluster.Snapshot, c Change) (sum quantity.MicroUSDPerHour) {
 	if !s.Commitments.Any() {
 		return 0
 	}
+	gone := map[string]bool{}
+	for _, name := range c.names() {
+		gone[name] = true
+	}
 	counted, all := map[string]bool{}, []commitment.Usage(nil)
-	for _, m := range membersOf(s) {
+	for _, m := range append(membersOf(s), c.members()...) {
+		if gone[m.Name] && !m.stays {
+			continue
+		}
 		counted[m.Name] = m.counts
 		all = append(all, m.Usage)
 	}

@@ -114,13 +114,16 @@ func coveredBy(o *cluster.Offering, u commitment.Usage, room *commitment.Room) (
 const (
 	labelOS      = "kubernetes.io/os"
 	labelTenancy = "karpenter.k8s.aws/instance-tenancy"
-	labelManaged = "eks.amazonaws.com/capacityType" // of nodes of managed node groups
+
+	labelReservationType = "karpenter.k8s.aws/capacity-reservation-type" // Capacity Blocks are paid for in advance
+	labelManaged         = "eks.amazonaws.com/capacityType"              // of nodes of managed node groups
 )
 
 func mayUse(labels constraint.Labels) bool {
 	system, _ := labels.Get(labelOS)
 	tenancy, _ := labels.Get(labelTenancy)
-	return system != "windows" && tenancy != "dedicated"
+	reservation, _ := labels.Get(labelReservationType)
+	return system != "windows" && tenancy != "dedicated" && reservation != "capacity-block"
 }
 
 func isSpot(labels constraint.Labels) bool {

@@ -46,6 +46,10 @@ func TestLeft(t *testing.T) {
 	const two = "reserved-instances ri type=m5.large count=2\n"
 	const foreign = two + "node n\n  labels node.kubernetes.io/instance-type=m5.large topology.kubernetes.io/zone=b"
 	const launching = two + "machine m pool=NodePool/default\n  require karpenter.sh/capacity-type In on-demand"
+	const held = "catalogue held 1\nkind m5.large cpu=2 memory=8Gi pods=20\n" +
+		"  labels node.kubernetes.io/instance-type=m5.large\n  offer a reserved 0.00001 stock=cr-2 left=1\n" +
+		"    labels karpenter.k8s.aws/capacity-reservation-id=cr-2 karpenter.sh/capacity-type=reserved\n" +
+		"pool NodePool/r catalogue=held\n"
 	for name, tt := range map[string]struct {
 		text    string
 		without []string
@@ -58,6 +62,7 @@ func TestLeft(t *testing.T) {
 		"a spot instance":                  {two + node("n", "spot", ""), nil, 32},
 		"one in a capacity reservation":    {two + node("n", "reserved", ""), nil, 16},
 		"a reservation is billed for ever": {two + node("n", "reserved", ""), []string{"n"}, 16},
+		"an unused place in a reservation": {two + held, nil, 16},
 		"one that is being launched":       {launching, nil, 16},
 		"one that may be spot":             {launching + " spot", nil, 32},
 		"a node of no pool":                {foreign, nil, 16},
@@ -106,7 +111,7 @@ func TestOffered(t *testing.T) {
 
 func TestBill(t *testing.T) {
 	s := parse(t, "reserved-instances ri type=m5.large count=1\n"+node("a", "on-demand", "")+node("b", "on-demand", ""))
-	if got := coverage.PaidFor(s); got != 100_000 {
+	if got := coverage.PaidFor(s, coverage.Change{}); got != 100_000 {
 		t.Errorf("commitments pay %v, want $0.1", got)
 	}
 	b := coverage.BillOf(s)

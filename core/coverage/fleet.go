@@ -10,8 +10,8 @@ import (
 	"github.com/daemok/daemok/core/quantity"
 )
 
-// Fleet is the instances of a snapshot that use commitments, those in capacity reservations included, which AWS bills on
-// demand. Nil is that of a cluster without commitments.
+// Fleet is the instances of a snapshot that use commitments, and the places of capacity reservations, which AWS bills on
+// demand whether an instance is there or not. Nil is that of a cluster without commitments.
 type Fleet struct {
 	of      *commitment.Commitments
 	members map[string]member
@@ -45,7 +45,7 @@ func claimName(name string) string { return "claim " + name }
 
 func (m *member) kind() commitment.Usage {
 	kind := m.Usage
-	kind.Name = ""
+	kind.Name, kind.Count = "", 0
 	return kind
 }
 
@@ -66,7 +66,7 @@ func FleetOf(s *cluster.Snapshot) *Fleet {
 
 func (f *Fleet) add(m member) {
 	f.members[m.Name] = m
-	f.counts[m.kind()]++
+	f.counts[m.kind()] += max(1, m.Count)
 }
 
 // Rooms lists what is left of each commitment.
@@ -182,8 +182,41 @@ func membersOf(s *cluster.Snapshot) (out []member) {
 		if o == nil || o.Option == cluster.Spot || !mayUse(t.Labels) || !mayUse(o.Labels) {
 			continue
 		}
+		if o.Option == cluster.Reserved && !x.Launched && !x.Launching {
+			continue // its place is among those that are unused
+		}
 		labels := t.Labels.Merge(o.Labels).With(cluster.LabelInstanceType, t.Name)
 		add(listed.member(labels, o.Price), claimName(x.Claim), x.Deleting)
+	}
+	return append(out, unusedOf(s, listed)...)
+}
+
+// unusedOf lists the unused places of capacity reservations: AWS bills them as instances on demand, and commitments pay
+// for them as for those.
+func unusedOf(s *cluster.Snapshot, listed *priceList) (out []member) {
+	seen, known := map[string]bool{}, map[*cluster.Catalogue]bool{nil: true}
+	for i := range s.Pools {
+		c := s.Pools[i].Catalogue
+		if known[c] {
+			continue
+		}
+		known[c] = true
+		for k := range c.InstanceTypes {
+			t := &c.InstanceTypes[k]
+			for j := range t.Offerings {
+				o := &t.Offerings[j]
+				id := o.Reservation()
+				left := o.LeftOf(id)
+				if id == "" || seen[id] || left <= 0 || !mayUse(t.Labels) || !mayUse(o.Labels) {
+					continue
+				}
+				seen[id] = true
+				u := commitment.Usage{Name: "unused " + id, InstanceType: t.Name, Zone: o.Zone, Count: left}
+				if u.OnDemand = listed.of(t.Name, o.Zone); u.OnDemand > 0 {
+					out = append(out, member{Usage: u, stays: true})
+				}
+			}
+		}
 	}
 	return out
 }
