@@ -90,7 +90,7 @@ func (w *World) launch(s *cluster.Snapshot, list []plan.Launch, spotMore quantit
 			Name: name, Claim: name, Pool: l.Pool, InstanceID: name, Labels: labels.With(cluster.LabelHostname,
 				name).With(translate.FieldName, name),
 			Taints: pool.Taints, Allocatable: allocatable, Capacity: capacity, Attachable: instanceType.Attachable,
-			Price:     l.Choice.Price,
+			Price:     l.Choice.ListPrice(),
 			CreatedAt: s.Now, QuietSince: n.readyAt, ChangedAt: n.readyAt, Ready: true, Initialized: true,
 		}
 		if l.Choice.Option == cluster.Spot {
@@ -162,7 +162,7 @@ func launches(now time.Time, list []plan.Launch) (out []comparison.Decision) {
 			out = append(out, comparison.Decision{At: now, Kind: comparison.Launch, What: what})
 		}
 		out[at].Launched++
-		out[at].SavesPerHour -= l.Choice.Cost().Dollars()
+		out[at].SavesPerHour -= l.Choice.ListCost().Dollars()
 	}
 	for i := range out {
 		pods := 0

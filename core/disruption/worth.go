@@ -134,11 +134,14 @@ func (x *economy) savings(c *candidate, a *place.Result) quantity.MicroUSDPerHou
 	if a == nil {
 		return x.cost(c)
 	}
+	if c.pool.Uncommitted { // what its node uses of commitments does not count, and what others may use does
+		for i := range a.Launches {
+			out -= a.Launches[i].Choice.Cost()
+		}
+		return out
+	}
 	for i := range a.Launches {
 		out -= a.Launches[i].Choice.ListCost()
-	}
-	if c.pool.Uncommitted {
-		return out
 	}
 	return out + x.bill.Pays(changeOf(c, a))
 }
