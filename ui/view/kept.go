@@ -167,12 +167,12 @@ func (k *known) explainRequest(card *Card, name string) bool {
 	return true
 }
 
-// capacityOn adds the nodes on which capacity is kept for a buffer or request, and the NodeClaims on whose nodes it will be,
-// by what is on record of them.
+// capacityOn adds the nodes on which capacity is kept for a buffer or request, and the NodeClaims on whose nodes it will
+// be, by what is on record of them.
 func (k *known) capacityOn(card *Card, name string) {
 	var on []string
-	add := func(kind record.Kind, keeper, shown string) {
-		s := k.says(kind, keeper, record.TopicBuffer)
+	add := func(kind record.Kind, holder, shown string) {
+		s := k.says(kind, holder, record.TopicBuffer)
 		if s == nil {
 			return
 		}
