@@ -181,6 +181,9 @@ func TestVariantsOfNodeClaims(t *testing.T) {
 		"GPU":                                has("nvidia.com/gpu", 1),
 		"Neuron":                             has("aws.amazon.com/neuron", 1),
 		"image release":                      func(c *karpv1.NodeClaim) { c.Status.ImageID = "ami-1" },
+		"Nitro Enclaves": func(c *karpv1.NodeClaim) {
+			c.Spec.Resources.Requests = amount("aws.ec2.nitro/nitro_enclaves", 1)
+		},
 		"EFA": func(c *karpv1.NodeClaim) {
 			c.Spec.Resources.Requests, c.Status.Capacity = amount("vpc.amazonaws.com/efa", 1), amount("vpc.amazonaws.com/efa", 1)
 		},

@@ -59,6 +59,7 @@ func variantsOf(c *Subject, claim *karpv1.NodeClaim) []string {
 		all[nodeclass.VariantEFA] = count(has, resourceEFA) == 1
 		all[nodeclass.VariantEFAs] = !all[nodeclass.VariantEFA]
 	}
+	all[nodeclass.VariantEnclaves] = count(claim.Spec.Resources.Requests, resourceEnclaves) > 0
 	if labels[api.LabelCapacityType] == api.CapacityTypeReserved {
 		all[reservedAs(labels)] = true
 	}
@@ -95,6 +96,9 @@ func releaseOf(c *Subject, claim *karpv1.NodeClaim) string {
 
 // resourceEFA counts Elastic Fabric Adapters.
 const resourceEFA = "vpc.amazonaws.com/efa"
+
+// resourceEnclaves counts Nitro Enclaves.
+const resourceEnclaves = "aws.ec2.nitro/nitro_enclaves"
 
 func count(list corev1.ResourceList, name corev1.ResourceName) int64 {
 	amount := list[name]

@@ -60,12 +60,15 @@ func volumesMax(t *ec2data.Type, i machine.Instance) int32 {
 
 // devices are the extended resources that device plugins and the VPC resource controller
 // offer: NVIDIA's and Neuron's where the image carries the driver, which the plugins of AMD
-// and Habana bring themselves; the adapters that the instance has; and the interfaces for
+// and Habana bring themselves; the adapters and enclaves that the instance has; and the interfaces for
 // single pods that its type has, or on Windows the addresses of the one interface in use.
 func devices(t *ec2data.Type, i machine.Instance) map[string]int64 {
 	out := map[string]int64{}
 	if i.Adapters > 0 {
 		out["vpc.amazonaws.com/efa"] = int64(i.Adapters)
+	}
+	if i.Enclaves {
+		out["aws.ec2.nitro/nitro_enclaves"] = 1
 	}
 	image := strings.ToLower(i.ImageName)
 	switch windows := strings.Contains(image, "windows"); {

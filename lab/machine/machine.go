@@ -47,6 +47,7 @@ type Instance struct {
 	Volumes    int   // it was launched with, the root volume included; 0 means 1
 	Interfaces int   // it was launched with; 0 means 1
 	Adapters   int   // of these, Elastic Fabric Adapters
+	Enclaves   bool  // it may run Nitro Enclaves
 
 	NodeDelay      time.Duration // from running to registered, already scaled
 	NeverRegisters bool          // drawn by the cloud's model

@@ -51,11 +51,12 @@ func TestPodsRunWhereTheirTypesHaveWhatTheyAskFor(t *testing.T) {
 		resource corev1.ResourceName
 		pool     string
 	}{
-		"eni":    {"vpc.amazonaws.com/pod-eni", s.namespace},
-		"nvidia": {"nvidia.com/gpu", s.namespace},
-		"neuron": {"aws.amazon.com/neuron", s.namespace},
-		"amd":    {"amd.com/gpu", named},
-		"gaudi":  {"habana.ai/gaudi", named},
+		"eni":     {"vpc.amazonaws.com/pod-eni", s.namespace},
+		"enclave": {"aws.ec2.nitro/nitro_enclaves", s.namespace},
+		"nvidia":  {"nvidia.com/gpu", s.namespace},
+		"neuron":  {"aws.amazon.com/neuron", s.namespace},
+		"amd":     {"amd.com/gpu", named},
+		"gaudi":   {"habana.ai/gaudi", named},
 	}
 	for app, a := range asks {
 		s.deploy(app, 1, from(a.pool), asking(corev1.ResourceCPU, "1500m"), asking(a.resource, "1"))

@@ -35,6 +35,7 @@ func machineOf(i world.Instance, region string) machine.Instance {
 		ID: i.ID, Type: i.Type, Region: region, Zone: i.Zone, ZoneID: i.ZoneID, State: i.State,
 		ImageName: i.ImageName, UserData: []byte(i.UserData), PrivateDNS: i.PrivateDNS, PrivateIP: i.PrivateIP,
 		Role: i.Role, Tags: i.Tags, DiskGiB: kubeletDisk(i), Volumes: len(i.Volumes), Interfaces: i.Interfaces, Adapters: i.Adapters,
+		Enclaves:  i.Enclaves,
 		NodeDelay: i.JoinFor, NeverRegisters: i.NeverJoins,
 	}
 }

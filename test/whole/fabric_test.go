@@ -54,3 +54,40 @@ func TestAPodThatAsksForEFAWaitsForNoInstanceWithout(t *testing.T) {
 		}
 	})
 }
+
+// A pod that asks for a Nitro Enclave gets an instance on which they are enabled, of a type that supports them. One
+// that does not gets an instance without.
+func TestEnclavesAreEnabledForPodsThatAskForThem(t *testing.T) {
+	const enclaves = "aws.ec2.nitro/nitro_enclaves"
+	types := []string{"m5.large", "m5.xlarge"} // which is large enough
+	reportAWSWith(t, fakecloud.Options{Seed: 1, Types: types}, func(t *testing.T, w *world) {
+		w.pool("default", func(p *karpv1.NodePool) {
+			p.Spec.Template.Spec.Requirements[0] = karpv1.Requirement{Key: api.LabelInstanceType, Operator: "In", Values: types}
+		})
+		w.start(setup{})
+		w.deploy("web", 1, func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{api.LabelInstanceType: "m5.large"} })
+		w.deploy("signer", 1, func(p *corev1.Pod) {
+			amounts := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), enclaves: resource.MustParse("1")}
+			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: amounts, Limits: amounts}
+		})
+		w.until(time.Minute, "both machines on their claims", func() bool {
+			for _, c := range w.claims() {
+				want := int64(0)
+				if c.Labels[api.LabelInstanceType] == "m5.xlarge" {
+					want = 1
+				}
+				if c.Status.ProviderID == "" || translate.Resources(c.Status.Allocatable).Get(enclaves) != want {
+					return false
+				}
+			}
+			return len(w.claims()) == 2
+		})
+		enabled := map[string]bool{}
+		for _, i := range w.aws.server.Instances() {
+			enabled[i.Type] = i.Enclaves
+		}
+		if len(enabled) != 2 || enabled["m5.large"] || !enabled["m5.xlarge"] {
+			t.Errorf("SC-452 enclaves are enabled on %v, want them on m5.xlarge alone: %s", enabled, w.state())
+		}
+	})
+}

@@ -78,7 +78,7 @@ func For(all []Type, class nodeclass.Class, s Settings) *Kinds {
 		}
 		out.InstanceTypes = append(out.InstanceTypes, cluster.InstanceType{
 			Name: t.Name, Labels: labels, Capacity: total, LastResort: strings.Contains(t.Name, "metal"), Allocatable: allocatable(*t, *spec, total),
-			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)), OnRequest: fabric.onRequest(),
+			Sustained: t.Sustained, Surplus: surplus(t, class.Spec, s), Attachable: limits.of(t.Attachments.attachable(class.Spec)), OnRequest: onRequest(*t, *spec, fabric),
 		})
 		out.Setups = append(out.Setups, Setup{Image: img, MaxPods: MaxPods(*t, *spec, s), Kubelet: &spec.Kubelet, CPUs: t.CPUs, Quota: t.Quota, Fabric: fabric})
 		out.types = append(out.types, t)

@@ -54,6 +54,7 @@ func capacityOf(t Type, spec nodeclass.Spec, image string, s Settings) quantity.
 		{Name: resourceNeuronCore, Amount: t.AcceleratorCPU},
 		{Name: resourceEFA, Amount: fabricOf(t, spec).adapters(spec)},
 		{Name: resourcePodENI, Amount: podInterfaces(t, spec)},
+		{Name: ResourceEnclaves, Amount: enclaves(t, spec)},
 	} {
 		if e.Amount > 0 {
 			out = out.With(e.Name, e.Amount)

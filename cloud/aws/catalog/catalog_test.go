@@ -155,6 +155,7 @@ func TestCapacity(t *testing.T) {
 		i.NetworkInfo.MaximumNetworkInterfaces, i.NetworkInfo.Ipv4AddressesPerInterface = aws.Int32(2), aws.Int32(4)
 		i.NetworkInfo.NetworkCards[0].MaximumNetworkInterfaces = aws.Int32(2)
 	}
+	enclaving := func(i *types.InstanceTypeInfo) { i.NitroEnclavesSupport = types.NitroEnclavesSupportSupported }
 	neuron := func(i *types.InstanceTypeInfo) {
 		i.NeuronInfo = &types.NeuronInfo{NeuronDevices: []types.NeuronDeviceInfo{{Name: aws.String("Inferentia2"), Count: aws.Int32(6),
 			CoreInfo: &types.NeuronDeviceCoreInfo{Count: aws.Int32(2)}}}}
@@ -241,6 +242,10 @@ func TestCapacity(t *testing.T) {
 		"SC-446 none where the class lists none":    {fabric(2, 1), nodeclass.Spec{Family: nodeclass.AL2023, Interfaces: listed.Interfaces[:1]}, settings, "vpc.amazonaws.com/efa", 0},
 		"Neuron devices":                            {with(neuron), al2023, settings, "aws.amazon.com/neuron", 6},
 		"Neuron cores":                              {with(neuron), al2023, settings, "aws.amazon.com/neuroncore", 12},
+		"SC-452 enclaves where the type has them":   {with(enclaving), al2023, settings, ResourceEnclaves, 1},
+		"SC-452 none where it has none":             {m5Large(), al2023, settings, ResourceEnclaves, 0},
+		"SC-452 none on Windows":                    {with(enclaving), nodeclass.Spec{Family: nodeclass.Windows2022}, settings, ResourceEnclaves, 0},
+		"SC-452 none by a launch template":          {with(enclaving), nodeclass.Spec{Family: nodeclass.AL2023, LaunchTemplate: "own"}, settings, ResourceEnclaves, 0},
 		"no GPU, no resource":                       {m5Large(), al2023, settings, "nvidia.com/gpu", 0},
 	}
 	for name, tt := range tests {

@@ -222,6 +222,20 @@ func TestAdaptersOfTheFabricAreAttachedForWhoAsks(t *testing.T) {
 	}
 }
 
+// Nitro Enclaves are enabled on instances that are launched for pods that ask for them, and on no others.
+func TestEnclavesAreEnabledForWhoAsks(t *testing.T) {
+	for asks, want := range map[string]bool{"nvidia.com/gpu": false, catalog.ResourceEnclaves: true} {
+		o, err := build(request(t, func(r *Request) { r.Launch.Extended = []string{asks} }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := o.templates[0].data.EnclaveOptions
+		if got := options != nil && aws.ToBool(options.Enabled); got != want {
+			t.Errorf("SC-452 for a pod that asks for %s enclaves are enabled: %t, want %t", asks, got, want)
+		}
+	}
+}
+
 // What a class says to EC2 of the launch stands for the variety that was asked for.
 func TestTheContextIsPassedOnUnlessLessIsNamed(t *testing.T) {
 	for relaxed, want := range map[bool]string{false: "ctx", true: ""} {

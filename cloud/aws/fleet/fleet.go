@@ -70,6 +70,7 @@ type group struct {
 
 	dedicated bool
 	fabric    catalog.Fabric // none where none asks for it
+	enclaves  bool           // likewise
 }
 
 // members are the offerings of a group, which set up the kubelet alike.
@@ -163,6 +164,7 @@ func groupOf(r Request, o cloud.OfferingChoice) (group, bool) {
 	if slices.Contains(r.Launch.Extended, catalog.ResourceEFA) {
 		g.fabric = setup.Fabric
 	}
+	g.enclaves = slices.Contains(r.Launch.Extended, catalog.ResourceEnclaves)
 	return g, true
 }
 
@@ -187,7 +189,8 @@ func onePerPlace(sorted []cloud.OfferingChoice) []cloud.OfferingChoice {
 
 func compareGroups(a, b group) int {
 	return cmp.Or(cmp.Compare(a.image, b.image), cmp.Compare(a.maxPods, b.maxPods), cmp.Compare(a.reserved, b.reserved), cmp.Compare(a.reservedCapacity, b.reservedCapacity), cmp.Compare(a.part, b.part), cmp.Compare(rank(a.dedicated), rank(b.dedicated)),
-		cmp.Compare(a.fabric.Count, b.fabric.Count), cmp.Compare(a.fabric.First, b.fabric.First))
+		cmp.Compare(a.fabric.Count, b.fabric.Count), cmp.Compare(a.fabric.First, b.fabric.First),
+		cmp.Compare(rank(a.enclaves), rank(b.enclaves)))
 }
 
 func rank(last bool) int {

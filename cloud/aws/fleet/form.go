@@ -132,6 +132,7 @@ var variants = []struct {
 		i.kind.EFAs, i.kind.CardENIs, i.extended = 1, []int64{8}, []string{catalog.ResourceEFA}
 	}},
 	{nodeclass.VariantEFAs, func(i *sample) { i.extended = []string{catalog.ResourceEFA} }},
+	{nodeclass.VariantEnclaves, func(i *sample) { i.extended = []string{catalog.ResourceEnclaves} }},
 	{nodeclass.VariantRelease, func(i *sample) { i.image = "bottlerocket-aws-k8s-1.36-x86_64-v1.46.0-5d2a1b8c" }},
 }
 

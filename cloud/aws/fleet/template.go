@@ -113,6 +113,9 @@ func templateData(r Request, g group, text string) *types.RequestLaunchTemplateD
 			NestedVirtualization: types.NestedVirtualizationSpecification(spec.NestedVirtual),
 		}
 	}
+	if g.enclaves {
+		data.EnclaveOptions = &types.LaunchTemplateEnclaveOptionsRequest{Enabled: aws.Bool(true)}
+	}
 	return data
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Variants of instances of one class, whose launch templates or user data differ from those of a plain one: on demand,
-// amd64, with 58 pods, without a capacity reservation, accelerators or Elastic Fabric Adapters.
+// amd64, with 58 pods, without a capacity reservation, accelerators, Elastic Fabric Adapters or Nitro Enclaves.
 const (
 	VariantSpot          = "spot"
 	VariantReserved      = "capacity reservation"
@@ -22,6 +22,7 @@ const (
 	VariantNeuron        = "Neuron"
 	VariantEFA           = "EFA"  // one adapter
 	VariantEFAs          = "EFAs" // one on each network card
+	VariantEnclaves      = "Nitro Enclaves"
 	VariantRelease       = "image release"
 )
 

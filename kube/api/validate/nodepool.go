@@ -236,6 +236,7 @@ var (
 	extendedResources = []string{
 		"nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "aws.amazon.com/neurondevice",
 		"vpc.amazonaws.com/efa", "vpc.amazonaws.com/pod-eni", "vpc.amazonaws.com/PrivateIPv4Address",
+		"aws.ec2.nitro/nitro_enclaves",
 	}
 )
 

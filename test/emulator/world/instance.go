@@ -28,6 +28,7 @@ type Instance struct {
 	JoinFor     time.Duration // from running to the node in the cluster
 	NeverJoins  bool
 	Unreachable bool // its zone is cut off
+	Enclaves    bool // it may run Nitro Enclaves
 }
 
 // Network is where an instance is in the network.

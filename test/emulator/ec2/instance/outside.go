@@ -31,6 +31,7 @@ func (s *Inventory) Outside(l Live) world.Instance {
 	if p := s.Profiles[l.Profile]; p != nil {
 		o.Role = p.Role
 	}
+	o.Enclaves = l.Data.Enclave != nil && l.Data.Enclave.Enabled
 	_, o.Unreachable = s.Market().Outages()[l.Zone.Name]
 	for _, v := range l.Volumes {
 		o.Volumes = append(o.Volumes, world.Volume{Device: v.Device, SizeGiB: v.SizeGiB})
