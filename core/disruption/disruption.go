@@ -179,7 +179,7 @@ func (x *Search) emptiness(all []*candidate) task {
 			}
 			if why := x.safety.lacksOnDemand(c, nil); why != "" {
 				if x.simulator == nil || c.Drifted == "" && !c.outlived(x.snapshot.Now) { // else it may be replaced
-					x.keepBy(c, plan.Empty, plan.KeptByRule, why)
+					x.keepBy(c, plan.Empty, plan.KeptByPool, why)
 				}
 				continue
 			}

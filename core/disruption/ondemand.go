@@ -79,14 +79,13 @@ func (b balances) launch(launches []plan.Launch) {
 }
 
 // lacksOnDemand says why the node may not go with this answer, because its pool would have too few on-demand nodes;
-// empty: it may. Where only nodes without pods are asked about, it is not known what is launched meanwhile, and every
-// on-demand node of such a pool stays.
+// empty: it may.
 func (x *safety) lacksOnDemand(c *candidate, with *place.Result) string {
-	if x.simulator == nil && c.pool.OnDemand.Any() && !c.IsSpot() {
-		return fmt.Sprintf("%s of %s of %s: the plan was not finished", cluster.LimitOnDemand, c.pool.OnDemand, c.Pool)
-	}
 	return x.onDemand().without(c.Pool, c.IsSpot(), with)
 }
+
+// Beside counts what the plan launches for minimums of on-demand nodes where the search has no simulator, which knows.
+func (x *Search) Beside(launches []plan.Launch) { x.safety.onDemand().launch(launches) }
 
 // onDemand is the balances after what was decided so far. They are counted once.
 func (x *safety) onDemand() balances {
