@@ -24,9 +24,12 @@ func BillOf(s *cluster.Snapshot) *Bill {
 	return b
 }
 
-// PaidFor is what commitments pay of what a snapshot's nodes and instances being launched cost once a change is made.
-// Unlike for a Bill those count that are leaving.
-func PaidFor(s *cluster.Snapshot, c Change) (sum quantity.MicroUSDPerHour) {
+// PaidFor is what commitments pay of what a snapshot's nodes and instances being launched cost. Unlike for a Bill those
+// count that are leaving.
+func PaidFor(s *cluster.Snapshot) quantity.MicroUSDPerHour { return PaidAfter(s, Change{}) }
+
+// PaidAfter is PaidFor once a change is made.
+func PaidAfter(s *cluster.Snapshot, c Change) (sum quantity.MicroUSDPerHour) {
 	if !s.Commitments.Any() {
 		return 0
 	}

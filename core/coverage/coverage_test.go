@@ -111,7 +111,7 @@ func TestOffered(t *testing.T) {
 
 func TestBill(t *testing.T) {
 	s := parse(t, "reserved-instances ri type=m5.large count=1\n"+node("a", "on-demand", "")+node("b", "on-demand", ""))
-	if got := coverage.PaidFor(s, coverage.Change{}); got != 100_000 {
+	if got := coverage.PaidFor(s); got != 100_000 {
 		t.Errorf("commitments pay %v, want $0.1", got)
 	}
 	b := coverage.BillOf(s)

@@ -94,7 +94,7 @@ func billAfter(s *cluster.Snapshot, p *plan.Plan) quantity.MicroUSDPerHour {
 	for _, r := range p.Removals() {
 		change.Nodes = append(change.Nodes, r.Node)
 	}
-	return p.CostAfter - coverage.PaidFor(s, change)
+	return p.CostAfter - coverage.PaidAfter(s, change)
 }
 
 func committedWorld(r *rand.Rand) string {

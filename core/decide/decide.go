@@ -114,7 +114,7 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 		Buffers:    room.buffers,
 		Joining:    placed.Joining,
 		Holds:      stayFor(s, placed.Placements),
-		CostBefore: cost(known) - coverage.PaidFor(known, coverage.Change{}),
+		CostBefore: cost(known) - coverage.PaidFor(known),
 		Steps:      placed.Steps + coming.Steps + room.steps + booked.steps,
 		Exhausted:  placed.Exhausted,
 		Bound:      placed.Bound,
@@ -145,7 +145,7 @@ func decide(s *cluster.Snapshot, policy Policy, effort Effort, found *disruption
 	booked.join(&out)
 	fixed.join(&out)
 	nameOverlays(known, &out)
-	out.CostAfter = cost(known) + change(known, &out) - coverage.PaidFor(known, changeOf(&out))
+	out.CostAfter = cost(known) + change(known, &out) - coverage.PaidAfter(known, changeOf(&out))
 	return out
 }
 
