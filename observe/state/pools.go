@@ -67,7 +67,7 @@ func (w *world) commitments(s *cluster.Snapshot) {
 	if !s.Commitments.Any() {
 		return
 	}
-	w.set("daemok_commitments_pay", coverage.PaidFor(s, coverage.Change{}).Dollars())
+	w.set("daemok_commitments_pay", coverage.PaidFor(s).Dollars())
 	for _, room := range coverage.FleetOf(s).Rooms() {
 		if room.All > 0 {
 			w.set("daemok_commitments_unused_percent", 100*float64(room.Left)/float64(room.All), room.ID)
