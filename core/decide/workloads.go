@@ -25,9 +25,24 @@ func onDemandPods(s *cluster.Snapshot) *cluster.Snapshot {
 }
 
 func asksForOnDemand(s *cluster.Snapshot) bool {
-	asks := func(p cluster.Pod) bool { return p.Shape.OnDemand.Any() }
-	return slices.ContainsFunc(s.Waiting, asks) ||
-		slices.ContainsFunc(s.Nodes, func(n cluster.Node) bool { return slices.ContainsFunc(n.Pods, asks) })
+	if anyAsks(s.Waiting) {
+		return true
+	}
+	for i := range s.Nodes { // which are large to copy
+		if anyAsks(s.Nodes[i].Pods) {
+			return true
+		}
+	}
+	return false
+}
+
+func anyAsks(pods []cluster.Pod) bool {
+	for i := range pods {
+		if pods[i].Shape.OnDemand.Any() {
+			return true
+		}
+	}
+	return false
 }
 
 // workload is the pods of one owner that have a minimum.
