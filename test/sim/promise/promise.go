@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
@@ -22,6 +23,10 @@ func Exceeded(s *cluster.Snapshot, more []cluster.Instance) string {
 	}
 	for i := range out.Quotas {
 		q := &out.Quotas[i]
+		q.Used.Cost = s.Quotas[i].Used.Cost // which the product charges for what the quota may not select too
+		for j := range more {
+			q.Used.Cost += costs(s, q, &more[j])
+		}
 		if why := exceeds(&q.Limits, &s.Quotas[i].Used, &q.Used); why != "" {
 			return q.String() + ": " + why
 		}
@@ -34,6 +39,26 @@ func Exceeded(s *cluster.Snapshot, more []cluster.Instance) string {
 		}
 	}
 	return ""
+}
+
+// costs is the most that an instance costs an hour if it becomes one that the quota selects.
+func costs(s *cluster.Snapshot, q *cluster.Quota, m *cluster.Instance) (most quantity.MicroUSDPerHour) {
+	p, found := s.Pool(m.Pool)
+	if !found {
+		return 0
+	}
+	for i := range p.Catalogue.InstanceTypes {
+		k := &p.Catalogue.InstanceTypes[i]
+		for j := range k.Offerings {
+			o := &k.Offerings[j]
+			labels := p.Labels.Merge(m.Labels).Merge(k.Labels).Merge(o.Labels)
+			other := func(l constraint.Label) bool { return !m.Requirements.Get(l.Key).Allows(l.Value) }
+			if !slices.ContainsFunc(labels, other) && q.Selects(labels) {
+				most = max(most, o.Price+p.PerInstance())
+			}
+		}
+	}
+	return most
 }
 
 // exceeds says what there is too much of after more was added.
