@@ -46,9 +46,11 @@ func (t *Recorder) reportLimits(list []plan.Unplaced) {
 		}
 	}
 	for _, id := range pools {
-		t.warnPool(id, "LimitReached",
-			fmt.Sprintf("Nothing is launched for %s: %s; %s, or let another NodePool take them",
-				brief.Counted(pods[id], "pending pod"), why[id], translate.RaiseLimit(why[id])), "limit")
+		text := fmt.Sprintf("Nothing is launched for %s: %s", brief.Counted(pods[id], "pending pod"), why[id])
+		if help := translate.RaiseLimit(why[id]); help != "" {
+			text += "; " + help + ", or let another NodePool take them"
+		}
+		t.warnPool(id, "LimitReached", text, "limit")
 	}
 }
 
@@ -61,7 +63,10 @@ func missing(s *cluster.Snapshot, x *plan.Short) string {
 	}
 	help := "it is tried again until they can be had"
 	if slices.ContainsFunc(x.Reasons, func(r plan.Reason) bool { return r.Rule == string(feasibility.Limit) }) {
-		help = translate.RaiseLimit(x.Why()) + ", or lower spec.replicas"
+		if help = translate.RaiseLimit(x.Why()); help != "" {
+			help += ", or "
+		}
+		help += "lower spec.replicas"
 	}
 	return fmt.Sprintf("%d of %d nodes (%s) cannot be launched: %s; %s", x.Missing, x.Want, p.SaidBy(), x.Why(), help)
 }

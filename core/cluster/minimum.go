@@ -5,6 +5,9 @@ import "fmt"
 // LimitOnDemand names the minimum of on-demand nodes where it is one of several limits: it limits spot instances.
 const LimitOnDemand = "on-demand minimum"
 
+// LowerOnDemand is what helps where such a minimum forbids spot instances.
+const LowerOnDemand = "lower daemok.sh/on-demand-minimum"
+
 // Minimum is how many of some nodes, or of some pods' nodes, are to be on demand at the least. What is reserved counts
 // as on demand: it is not interrupted. The zero value asks for none.
 type Minimum struct {

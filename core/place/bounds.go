@@ -6,7 +6,6 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/supply"
@@ -62,15 +61,17 @@ func (r *Run) bound(b *supply.Candidate, at int, l *supply.Limit) feasibility.Co
 			out.Cleared.Add(i)
 		}
 	}
-	out.Text = func(option int, _ []*feasibility.Constraint) string { return r.limitText(b, at, l, option) }
+	out.Text = func(option int, also []*feasibility.Constraint) string {
+		if b.Remaining.IsMinimum(at) {
+			return r.minimumText(b, also)
+		}
+		return r.limitText(b, at, l, option)
+	}
 	return out
 }
 
 // limitText says why limits forbid an instance by the option.
 func (r *Run) limitText(b *supply.Candidate, at int, l *supply.Limit, option int) string {
-	if b.Remaining.IsMinimum(at) {
-		return minimumText(r, b)
-	}
 	of, instanceType, t := "", b.InstanceType(b.Options[option]).Name, b.Remaining.TakesOf(option, at)
 	if l.Quota != nil {
 		of = l.Quota.String() + ": "
@@ -98,8 +99,9 @@ func (r *Run) limitText(b *supply.Candidate, at int, l *supply.Limit, option int
 	return text
 }
 
-// minimumText says why the pool's minimum of on-demand nodes forbids a spot instance.
-func minimumText(r *Run, b *supply.Candidate) string {
+// minimumText says why the pool's minimum of on-demand nodes forbids a spot instance, and what helps; also: what keeps
+// the pods from on-demand instances.
+func (r *Run) minimumText(b *supply.Candidate, also []*feasibility.Constraint) string {
 	n := r.snapshot.Balance(b.ID)
 	for i := range r.Provisioner.Launched {
 		if l := &r.Provisioner.Launched[i]; l.Candidate == b && !l.Gone {
@@ -108,11 +110,14 @@ func minimumText(r *Run, b *supply.Candidate) string {
 	}
 	text := fmt.Sprintf("%s of %s limits spot instances: %d of %d nodes are on demand", cluster.LimitOnDemand,
 		b.Pool.OnDemand, n.OnDemand, n.OnDemand+n.Spot)
-	lasting := constraint.Values(string(cluster.OnDemand), string(cluster.Reserved))
-	if !b.MayLabel(cluster.LabelCapacityType, b.Requirements).Intersects(lasting) {
-		text += "; allow on-demand in the requirements of " + b.ID.String()
+	lasting := func(o feasibility.Option) bool { return b.Offering(o).Option != cluster.Spot }
+	switch {
+	case !slices.ContainsFunc(b.Options, lasting):
+		return text + "; allow on-demand in the requirements of " + b.ID.String()
+	case len(also) > 0:
+		return text + "; " + cluster.LowerOnDemand
 	}
-	return text
+	return text + "; " + cluster.LowerOnDemand + ", let the pods use on-demand, or use another NodePool"
 }
 
 // stillOpen is how much of a limit instances that are not launched yet may take at most.

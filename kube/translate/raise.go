@@ -7,7 +7,8 @@ import (
 	"github.com/daemok/daemok/kube/api"
 )
 
-// RaiseLimit says what to do where a limit keeps something from a launch, by the reason that plans give.
+// RaiseLimit says what to do where a limit keeps something from a launch, by the reason that plans give;
+// empty: that says so itself.
 func RaiseLimit(why string) string {
 	_, ofQuota, isQuota := strings.Cut(why, "CapacityQuota/")
 	switch {
@@ -17,8 +18,10 @@ func RaiseLimit(why string) string {
 		return "raise the limits of that CapacityQuota"
 	case isQuota:
 		return "correct that CapacityQuota"
+	case strings.Contains(why, cluster.LowerOnDemand):
+		return "" // it says so itself
 	case strings.Contains(why, cluster.LimitOnDemand) && strings.Contains(why, " limits spot instances"):
-		return "allow on-demand in its requirements, or lower the annotation " + api.AnnotationOnDemandMinimum
+		return cluster.LowerOnDemand
 	case strings.Contains(why, api.AnnotationHours):
 		return "wait for its hours, or change the annotation " + api.AnnotationHours
 	case strings.Contains(why, "the cost is limited, and the price of"):

@@ -16,8 +16,10 @@ func TestWhatHelpsWhereALimitForbidsALaunch(t *testing.T) {
 		{"nodes limit reached: 2 of 2 used (daemok.sh/hours)",
 			"wait for its hours, or change the annotation daemok.sh/hours"},
 		{"cost limit reached: $1.000000/h of $1.000000/h used", "raise the annotation daemok.sh/cost-limit"},
-		{"on-demand minimum of 2 limits spot instances: 0 of 0 nodes are on demand",
-			"allow on-demand in its requirements, or lower the annotation daemok.sh/on-demand-minimum"},
+		{"on-demand minimum of 2 limits spot instances: 0 of 0 nodes are on demand; allow on-demand in the requirements of " +
+			"NodePool/a", "lower daemok.sh/on-demand-minimum"},
+		{"on-demand minimum of 2 limits spot instances: 0 of 0 nodes are on demand; lower daemok.sh/on-demand-minimum, " +
+			"let the pods use on-demand, or use another NodePool", ""},
 		{"nodes limit reached: 2 of 2 used; on-demand minimum of 1 of NodePool/a: without it 0 of 1 nodes are on demand",
 			"raise spec.limits"},
 		{unpriced, overlay + ", or remove the annotation daemok.sh/cost-limit"},
