@@ -31,6 +31,9 @@ func (p *Pool) removal(h *Constraint, option int, all []*Constraint) Change {
 	}
 	if h.Rule == Unavailable {
 		out.Text = p.unavailable(option, all)
+		if spot := p.barredByMinimum(all); spot != nil {
+			out.Text += "; " + spot.Text(option, []*Constraint{h})
+		}
 		return out
 	}
 	var preferences []*Constraint
@@ -41,6 +44,25 @@ func (p *Pool) removal(h *Constraint, option int, all []*Constraint) Change {
 	}
 	out.Text = h.Text(option, core(h, preferences))
 	return out
+}
+
+// barredByMinimum is the constraint that alone forbids options which would do, where that is a minimum of on-demand
+// nodes; nil: there is none.
+func (p *Pool) barredByMinimum(all []*Constraint) *Constraint {
+	at := slices.IndexFunc(all, func(o *Constraint) bool { return o.Rule == Limit && o.Key == cluster.LimitOnDemand })
+	if at < 0 {
+		return nil
+	}
+	left := p.every.Clone()
+	for i, o := range all {
+		if i != at {
+			left.And(o.Cleared)
+		}
+	}
+	if left.Next(0) < 0 {
+		return nil
+	}
+	return all[at]
 }
 
 // whyMax is how many causes a reason names.
