@@ -45,6 +45,7 @@ type request struct {
 	first    bool // it goes before an instance in its place comes, which its pool must want
 	forced   bool // it goes whatever budgets say
 	again    bool // it was let through before, and asks whether that still holds
+	unit     *unit
 	answered bool
 	answer   error
 }

@@ -76,7 +76,7 @@ func (a *Applier) look(ctx context.Context, u *unit) error {
 		if r.gone {
 			return
 		}
-		failed[i] = a.admit(ctx, request{Removal: r.Removal, again: r.admitted, first: u.goesFirst(), forced: r.forced()})
+		failed[i] = a.admit(ctx, request{Removal: r.Removal, again: r.admitted, first: u.goesFirst(), forced: r.forced(), unit: u})
 		r.admitted = failed[i] == nil || r.admitted && !errors.Is(failed[i], ErrChanged)
 	})
 	return worst(failed)

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,6 +62,9 @@ func (p *livePool) take(r *request) error {
 	if r.again {
 		p.nodes[i].Deleting = false
 	}
+	if why := p.lacksOnDemand(r); why != "" {
+		return fmt.Errorf("%w: %s", ErrChanged, why)
+	}
 	share := disruption.Shares(p.nodes)[r.Pool]
 	allowed := translate.Allowed(p.object.Disruption.Budgets, budgetFor(r.Reason), share.Nodes, p.at)
 	if share.Used >= allowed.Most {
@@ -82,6 +86,9 @@ func (p *livePool) takeSurplus(r *request, node int) error {
 	}
 	if r.again {
 		p.nodes[node].Deleting = false
+	}
+	if why := p.lacksOnDemand(r); why != "" {
+		return fmt.Errorf("%w: %s", ErrChanged, why)
 	}
 	var stay int64
 	for i := range p.nodes {
@@ -154,6 +161,7 @@ func (a *Applier) readPool(ctx context.Context, id cluster.PoolID, admitted map[
 	}
 	for _, c := range claims {
 		lost := &corev1.Node{} // a node that is not shown is not known to be ready
+		lost.Labels = maps.Clone(c.Labels)
 		metav1.SetMetaDataLabel(&lost.ObjectMeta, api.LabelInitialized, "true")
 		add(lost, c)
 	}
