@@ -167,8 +167,7 @@ func leave(s *cluster.Snapshot, placed *place.Result, coming []plan.Placement, p
 	taken := concat(placed.Placements, coming)
 	switch needed := needed(placed.Placements); {
 	case placed.Exhausted || found == nil && effort.Disruption <= 0:
-		out = disruption.New(s, needed, nil, policy.leaving())
-		out.Beside(placed.Launches)
+		out = disruption.Empty(s, needed, placed.Launches, policy.leaving())
 	case found != nil:
 		out = disruption.Again(s, needed, simulatorOf(s, placed.Launches, taken, policy), policy.leaving(), found)
 	default:

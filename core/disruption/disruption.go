@@ -81,10 +81,17 @@ type safety struct {
 // task is one step of a search; more says that it is to be repeated.
 type task func() (more bool)
 
-// New begins a search. Nodes that are needed, by name, stay: pods that wait are on their way to them. Where the
-// simulator is nil only nodes without pods go.
+// New begins a search. Nodes that are needed, by name, stay: pods that wait are on their way to them.
 func New(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulator, o Options) *Search {
 	return begin(s, needed, simulator, o, nil)
+}
+
+// Empty begins a search for nodes without pods alone, beside what the plan launches, as far as pools with a minimum of
+// on-demand nodes count it.
+func Empty(s *cluster.Snapshot, needed map[string]bool, launches []plan.Launch, o Options) *Search {
+	x := begin(s, needed, nil, o, nil)
+	x.safety.onDemand().launch(launches)
+	return x
 }
 
 func begin(s *cluster.Snapshot, needed map[string]bool, simulator *removal.Simulator, o Options, known *Found) *Search {

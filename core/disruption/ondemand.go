@@ -84,9 +84,6 @@ func (x *safety) lacksOnDemand(c *candidate, with *place.Result) string {
 	return x.onDemand().without(c.Pool, c.IsSpot(), with)
 }
 
-// Beside counts what the plan launches for minimums of on-demand nodes where the search has no simulator, which knows.
-func (x *Search) Beside(launches []plan.Launch) { x.safety.onDemand().launch(launches) }
-
 // onDemand is the balances after what was decided so far. They are counted once.
 func (x *safety) onDemand() balances {
 	if !x.counted {

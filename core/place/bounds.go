@@ -63,7 +63,7 @@ func (r *Run) bound(b *supply.Candidate, at int, l *supply.Limit) feasibility.Co
 	}
 	out.Text = func(option int, also []*feasibility.Constraint) string {
 		if b.Remaining.IsMinimum(at) {
-			return r.minimumText(b, also)
+			return minimumText(r, b, also)
 		}
 		return r.limitText(b, at, l, option)
 	}
@@ -101,7 +101,7 @@ func (r *Run) limitText(b *supply.Candidate, at int, l *supply.Limit, option int
 
 // minimumText says why the pool's minimum of on-demand nodes forbids a spot instance, and what helps; also: what keeps
 // the pods from on-demand instances.
-func (r *Run) minimumText(b *supply.Candidate, also []*feasibility.Constraint) string {
+func minimumText(r *Run, b *supply.Candidate, also []*feasibility.Constraint) string {
 	n := r.snapshot.Balance(b.ID)
 	for i := range r.Provisioner.Launched {
 		if l := &r.Provisioner.Launched[i]; l.Candidate == b && !l.Gone {
