@@ -7,6 +7,7 @@ import (
 
 	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/decide"
 	"github.com/daemok/daemok/core/quantity"
@@ -24,6 +25,18 @@ func BenchmarkDecide(b *testing.B) {
 	for _, pods := range []int{4, 100, 500, 1000} {
 		b.Run(fmt.Sprintf("%d-pods", pods), func(b *testing.B) { benchmarkDecide(b, waiting(b, offered, pods)) })
 	}
+}
+
+// BenchmarkDecideWithCommitments makes the plan of 100 of these pods where Reserved Instances, and a Savings Plan for all
+// types, are unused.
+func BenchmarkDecideWithCommitments(b *testing.B) {
+	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
+	s := waiting(b, fakecloud.New(fakecloud.Options{Clock: prices, Seed: 1, Types: fakecloud.AllTypes("us-east-1")}), 100)
+	s.Commitments = commitment.Commitments{
+		Reserved: []commitment.ReservedInstances{{ID: "web", InstanceType: "m5.large", Count: 10, Flexible: true}},
+		Plans:    []commitment.SavingsPlan{{ID: "compute", Commitment: 500_000, Discount: 0.28}},
+	}
+	benchmarkDecide(b, s)
 }
 
 // BenchmarkDecideOfManyPools makes the plan for pods of 36 pools of one class, four of each, as
