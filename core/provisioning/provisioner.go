@@ -288,9 +288,11 @@ func (pr *Provisioner) launchFrom(b *supply.Candidate, e Errand) bool {
 		n = 1
 	}
 	as := pr.Lister.List(b, &load)
-	for range pr.Reserved.MayStill(b, as.option, n) {
+	n = pr.Reserved.MayStill(b, as.option, n)
+	for range n {
 		pr.Launch(b, &load, &as)
 	}
+	e.way.Barred = e.way.Barred || n <= 0
 	return true
 }
 

@@ -39,9 +39,9 @@ func (v *reservations) Count(s *cluster.Snapshot) {
 		}
 	}
 	v.countLaunches(s)
-	v.countCommitments(s)
+	committed := v.countCommitments(s)
 	for name, left := range v.Left {
-		if left <= 0 {
+		if left <= 0 || committed[name] { // less may be left than some instances take
 			v.reopen(name)
 		}
 	}
@@ -75,16 +75,18 @@ func (v *reservations) countLaunches(s *cluster.Snapshot) {
 	}
 }
 
-// countCommitments counts what is left of commitments.
-func (v *reservations) countCommitments(s *cluster.Snapshot) {
+// countCommitments counts what is left of commitments, and names those that it has counted.
+func (v *reservations) countCommitments(s *cluster.Snapshot) map[string]bool {
 	if v.Left == nil {
-		return
+		return nil
 	}
+	out := map[string]bool{}
 	for _, left := range coverage.FleetOf(s).Left() {
 		if _, known := v.Left[left.Name]; known {
-			v.Left[left.Name] = left.Left
+			v.Left[left.Name], out[left.Name] = left.Left, true
 		}
 	}
+	return out
 }
 
 // Recount takes in what is left of commitments by now, and opens and closes offerings.
