@@ -27,11 +27,12 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkDecideWithCommitments makes the plan of 100 of these pods where Reserved Instances, and a Savings Plan for all
-// types, are unused.
+// BenchmarkDecideWithCommitments makes the plan of 100 of these pods where Reserved Instances, and a Savings Plan for
+// all types, are unused.
 func BenchmarkDecideWithCommitments(b *testing.B) {
 	prices := clock.NewVirtual(time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC))
-	s := waiting(b, fakecloud.New(fakecloud.Options{Clock: prices, Seed: 1, Types: fakecloud.AllTypes("us-east-1")}), 100)
+	from := fakecloud.New(fakecloud.Options{Clock: prices, Seed: 1, Types: fakecloud.AllTypes("us-east-1")})
+	s := waiting(b, from, 100)
 	s.Commitments = commitment.Commitments{
 		Reserved: []commitment.ReservedInstances{{ID: "web", InstanceType: "m5.large", Count: 10, Flexible: true}},
 		Plans:    []commitment.SavingsPlan{{ID: "compute", Commitment: 500_000, Discount: 0.28}},

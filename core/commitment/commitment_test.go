@@ -167,7 +167,8 @@ func TestAlikeInstancesMayBeCounted(t *testing.T) {
 		for _, kind := range kinds {
 			for _, zone := range []string{"a", "b"} {
 				n := r.Int64N(5)
-				u := Usage{InstanceType: kind, Zone: zone, OnDemand: quantity.MicroUSDPerHour(80_000 + 10_000*len(kind)), Count: n}
+				price := quantity.MicroUSDPerHour(80_000 + 10_000*len(kind))
+				u := Usage{InstanceType: kind, Zone: zone, OnDemand: price, Count: n}
 				if n > 0 {
 					counted = append(counted, u)
 				}
@@ -182,7 +183,8 @@ func TestAlikeInstancesMayBeCounted(t *testing.T) {
 		}
 		for i := range min(len(a.Unused), len(b.Unused)) {
 			x, y := a.Unused[i], b.Unused[i]
-			if rest := int64(x.Commitment - y.Commitment); x.ID != y.ID || x.Instances != y.Instances || max(rest, -rest) > 50 {
+			rest := int64(x.Commitment - y.Commitment)
+			if x.ID != y.ID || x.Instances != y.Instances || max(rest, -rest) > 50 {
 				t.Fatalf("of %+v %+v is unused, or %+v where they are counted", c, a.Unused, b.Unused)
 			}
 		}
