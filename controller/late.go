@@ -34,7 +34,8 @@ type late struct {
 	Log     *slog.Logger
 	Watched func(ctx context.Context, of client.Object) error // is called once it is followed; may be nil
 
-	followed bool
+	taken    bool // it is followed, by Follow
+	followed bool // and whoever is to know of it does
 	refused  string
 }
 
@@ -117,7 +118,11 @@ func (l *late) round(ctx context.Context) (time.Duration, error) {
 
 // try tries it, and logs why it cannot be done, each reason once.
 func (l *late) try(ctx context.Context) error {
-	err := l.Follow(ctx)
+	var err error
+	if !l.taken {
+		err = l.Follow(ctx)
+		l.taken = err == nil
+	}
 	if err == nil && l.Watched != nil {
 		err = l.Watched(ctx, l.Object)
 	}

@@ -53,7 +53,7 @@ const absent = "CapacityBuffers are not installed"
 func (w *watches) buffers(ctx context.Context) (why string, err error) {
 	o := &v1beta1.CapacityBuffer{}
 	if w.followed[reflect.TypeOf(o)] {
-		return "", nil
+		return "", w.announce(ctx, o)
 	}
 	err = w.live.List(ctx, &v1beta1.CapacityBufferList{}, client.Limit(1))
 	switch {
@@ -73,10 +73,22 @@ func (w *watches) buffers(ctx context.Context) (why string, err error) {
 	if pages.NotServed(err) { // a reader may hide that the cluster has no such kind: that of shadow mode does
 		return absent, nil
 	}
-	if err == nil && w.watched != nil {
-		err = w.watched(ctx, o)
+	if err == nil {
+		err = w.announce(ctx, o)
 	}
 	return "", err
+}
+
+// announce says once that buffers are watched.
+func (w *watches) announce(ctx context.Context, o client.Object) error {
+	if w.watched == nil {
+		return nil
+	}
+	err := w.watched(ctx, o)
+	if err == nil {
+		w.watched = nil
+	}
+	return err
 }
 
 // named follows the kind of what a buffer names.

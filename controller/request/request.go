@@ -178,7 +178,7 @@ func (s *Server) isOf(name types.NamespacedName, r *v1.ProvisioningRequest) {
 	p := s.about[name]
 	if p.uid != "" && p.uid != r.UID {
 		p = progress{}
-	} else if p.uid == "" {
+	} else if p.uid == "" && (p.planned.Name == "" || p.planned.Missing > 0) {
 		p.failures = max(p.failures, failuresOf(r, s.Now()))
 	}
 	p.uid = r.UID

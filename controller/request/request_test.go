@@ -81,6 +81,23 @@ func TestTheBackOffOutlivesARestart(t *testing.T) {
 	}
 }
 
+// A plan that found the capacity before the status was read has ended the back-off.
+func TestTheBackOffEndsThoughTheStatusIsOld(t *testing.T) {
+	r := &v1.ProvisioningRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "train", UID: "1"}}
+	condition.SetFalse(r, v1.RequestProvisioned, v1.ReasonCapacityIsNotFound, "", now.Add(-24*time.Hour))
+	seen := &retries{}
+	s := New(Parts{Known: seen, Now: func() time.Time { return now }})
+	made := func(missing int64) {
+		s.Newest(plan.Plan{Requested: []plan.Requested{{Namespace: "d", Name: "train", Want: 3, Missing: missing}}})
+	}
+	made(0)
+	s.isOf(types.NamespacedName{Namespace: "d", Name: "train"}, r)
+	made(2)
+	if len(seen.at) != 1 || seen.at[0].Sub(now) != time.Minute {
+		t.Errorf("it is sought again at %v, want after a minute", seen.at)
+	}
+}
+
 // What a request comes to is said by one condition, with its reason.
 func TestStatus(t *testing.T) {
 	found := plan.Requested{Name: "train", Want: 3}

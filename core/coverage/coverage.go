@@ -29,7 +29,8 @@ const share = 10_000
 // left to pay, for as many instances as the commitment has room for. A part of an instance is paid for where less is left.
 // Pools that plan without commitments are as they were, and so is a snapshot without any. A Compute Savings Plan pays
 // for all on-demand instances alike, so that only pools that may launch spot instances have such offerings of it: among
-// others it would do no more than favour small instances.
+// others it would do no more than favour small instances. A pool with minValues has them only of commitments that pay for
+// that many values: a launch leaves only what one commitment pays for open, or nothing pays for it.
 //
 // Cost: offerings x commitments.
 func Offered(s *cluster.Snapshot) *cluster.Snapshot {
@@ -40,7 +41,7 @@ func Offered(s *cluster.Snapshot) *cluster.Snapshot {
 	rooms := f.Rooms()
 	type of struct {
 		*cluster.Catalogue
-		spot bool
+		rooms string
 	}
 	made := map[of]*cluster.Catalogue{}
 	out := *s
@@ -50,15 +51,50 @@ func Offered(s *cluster.Snapshot) *cluster.Snapshot {
 		if p.Uncommitted || p.Catalogue == nil {
 			continue
 		}
-		key := of{p.Catalogue, p.Requirements.Get(cluster.LabelCapacityType).Allows(string(cluster.Spot))}
+		spot := p.Requirements.Get(cluster.LabelCapacityType).Allows(string(cluster.Spot))
+		own := slices.DeleteFunc(slices.Clone(rooms), func(r commitment.Room) bool {
+			return r.ForAll() && !spot || !keepsMinValues(p, &r)
+		})
+		key := of{p.Catalogue, ""}
+		for i := range own {
+			key.rooms += own[i].ID + "\n"
+		}
 		if made[key] == nil {
-			made[key] = offered(p.Catalogue, slices.DeleteFunc(slices.Clone(rooms), func(r commitment.Room) bool {
-				return r.ForAll() && !key.spot
-			}))
+			made[key] = offered(p.Catalogue, own)
 		}
 		p.Catalogue = made[key]
 	}
 	return &out
+}
+
+// keepsMinValues reports whether what the commitment covers of the pool's offerings has as many values as each minValues
+// of the pool asks for.
+func keepsMinValues(p *cluster.Pool, room *commitment.Room) bool {
+	for _, q := range p.Requirements {
+		if q.MinValues <= 1 {
+			continue
+		}
+		values, defined := map[string]bool{}, false
+		for k := range p.Catalogue.InstanceTypes {
+			t := &p.Catalogue.InstanceTypes[k]
+			for i := range t.Offerings {
+				o := &t.Offerings[i]
+				labels := t.Labels.Merge(o.Labels).With(cluster.LabelInstanceType, t.Name).With(cluster.LabelZone, o.Zone).
+					With(cluster.LabelCapacityType, string(o.Option))
+				value, has := labels.Get(q.Key)
+				defined = defined || has
+				if u, may := usageOf(t, o); has && may && q.Set.Allows(value) {
+					if _, covered := coveredBy(o, u, room); covered {
+						values[value] = true
+					}
+				}
+			}
+		}
+		if defined && len(values) < q.MinValues {
+			return false
+		}
+	}
+	return true
 }
 
 func offered(c *cluster.Catalogue, rooms []commitment.Room) *cluster.Catalogue {
