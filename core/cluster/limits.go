@@ -230,12 +230,8 @@ func (s *Snapshot) takenBy(n *Node, costs bool) Taking {
 }
 
 func isReserved(labels constraint.Labels) bool {
-	option, _ := labels.Get(LabelCapacityType)
-	return option == string(Reserved)
+	return OptionOf(labels) == Reserved
 }
-
-// labelManagedOption is the capacity type of a node of an EKS managed node group: ON_DEMAND or SPOT.
-const labelManagedOption = "eks.amazonaws.com/capacityType"
 
 // listPrice is the price of an instance with these labels: on demand, where they do not say that it is a spot instance.
 func (c *Catalogue) listPrice(labels constraint.Labels) (price quantity.MicroUSDPerHour, known bool) {
@@ -245,13 +241,9 @@ func (c *Catalogue) listPrice(labels constraint.Labels) (price quantity.MicroUSD
 		return 0, false
 	}
 	zone, _ := labels.Get(LabelZone)
-	option, _ := labels.Get(LabelCapacityType)
-	if managed, _ := labels.Get(labelManagedOption); option == "" && managed == "SPOT" {
-		option = string(Spot)
-	}
-	option = cmp.Or(option, string(OnDemand))
+	option := cmp.Or(OptionOf(labels), OnDemand)
 	for i := range t.Offerings {
-		if o := &t.Offerings[i]; o.Priced && o.Zone == zone && string(o.Option) == option && o.ListPrice() >= price {
+		if o := &t.Offerings[i]; o.Priced && o.Zone == zone && o.Option == option && o.ListPrice() >= price {
 			price, known = o.ListPrice(), true
 		}
 	}
@@ -344,17 +336,4 @@ func (s *Snapshot) Balance(id PoolID) (out Balance) {
 		}
 	}
 	return out
-}
-
-// IsSpot reports whether the node is not known to be on demand or reserved.
-func (n *Node) IsSpot() bool { return mayBeSpot(n.Labels, nil) }
-
-// MayBeSpot reports whether the instance is a spot instance or may become one.
-func (m *Instance) MayBeSpot() bool { return mayBeSpot(m.Labels, m.Requirements) }
-
-func mayBeSpot(labels constraint.Labels, r constraint.Requirements) bool {
-	if option, known := labels.Get(LabelCapacityType); known {
-		return option != string(OnDemand) && option != string(Reserved)
-	}
-	return r.Get(LabelCapacityType).Allows(string(Spot))
 }

@@ -152,7 +152,6 @@ const (
 	labelTenancy = "karpenter.k8s.aws/instance-tenancy"
 
 	labelReservationType = "karpenter.k8s.aws/capacity-reservation-type" // Capacity Blocks are paid for in advance
-	labelManaged         = "eks.amazonaws.com/capacityType"              // of nodes of managed node groups
 )
 
 func mayUse(labels constraint.Labels) bool {
@@ -160,10 +159,4 @@ func mayUse(labels constraint.Labels) bool {
 	tenancy, _ := labels.Get(labelTenancy)
 	reservation, _ := labels.Get(labelReservationType)
 	return system != "windows" && tenancy != "dedicated" && reservation != "capacity-block"
-}
-
-func isSpot(labels constraint.Labels) bool {
-	option, _ := labels.Get(cluster.LabelCapacityType)
-	managed, _ := labels.Get(labelManaged)
-	return option == string(cluster.Spot) || managed == "SPOT"
 }

@@ -168,7 +168,7 @@ func membersOf(s *cluster.Snapshot) (out []member) {
 	}
 	listed := &priceList{pools: s.Pools, known: map[[2]string]quantity.MicroUSDPerHour{}}
 	for i := range s.Nodes {
-		if n := &s.Nodes[i]; mayUse(n.Labels) && !isSpot(n.Labels) {
+		if n := &s.Nodes[i]; mayUse(n.Labels) && cluster.OptionOf(n.Labels) != cluster.Spot {
 			add(listed.member(n.Labels, n.Price), nodeName(n.Name), n.Deleting)
 		}
 	}
