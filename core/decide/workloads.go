@@ -6,18 +6,20 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/feasibility"
 )
 
 // onDemandPods is the snapshot in which as many pods of each workload want on-demand nodes as its minimum asks for:
-// those that are on such nodes first, then pods that need a place. Wherever plans place these, the minimum is kept;
-// the others are free. Pods on spot nodes stay where they are, though their workload has too few of the others.
+// those that are on such nodes first, then pods that need a place or are expected. Wherever plans place these, the
+// minimum is kept; the others are free. Pods on spot nodes stay where they are, though their workload has too few of
+// the others.
 func onDemandPods(s *cluster.Snapshot) *cluster.Snapshot {
 	if !asksForOnDemand(s) {
 		return s
 	}
 	out := *s
-	out.Waiting, out.Nodes = slices.Clone(s.Waiting), slices.Clone(s.Nodes)
-	pins := pins{shapes: map[*cluster.Shape]*cluster.Shape{}, lists: map[string]bool{}}
+	out.Waiting, out.Expected, out.Nodes = slices.Clone(s.Waiting), slices.Clone(s.Expected), slices.Clone(s.Nodes)
+	pins := pins{terms: s.OnDemandTerms(), shapes: map[*cluster.Shape]*cluster.Shape{}, lists: map[string]bool{}}
 	for _, w := range workloadsOf(&out) {
 		w.pin(&out, &pins)
 	}
@@ -25,7 +27,7 @@ func onDemandPods(s *cluster.Snapshot) *cluster.Snapshot {
 }
 
 func asksForOnDemand(s *cluster.Snapshot) bool {
-	if anyAsks(s.Waiting) {
+	if anyAsks(s.Waiting) || anyAsks(s.Expected) {
 		return true
 	}
 	for i := range s.Nodes { // which are large to copy
@@ -47,14 +49,21 @@ func anyAsks(pods []cluster.Pod) bool {
 
 // workload is the pods of one owner that have a minimum.
 type workload struct {
-	pods []ofWorkload
+	pods  []ofWorkload
+	still int64 // pods beside them that end on nodes that stay, and in whose place others come
 }
 
 // ofWorkload is a pod of a workload.
 type ofWorkload struct {
-	node, at int // of the pod; node -1: it waits
+	node, at int // of the pod; or node is amongWaiting or amongExpected
 	turn     turn
 }
+
+// Where pods without a node are.
+const (
+	amongWaiting  = -1
+	amongExpected = -2
+)
 
 // turn is in which order pods of a workload are to be on demand, the lowest first.
 type turn int
@@ -63,31 +72,40 @@ const (
 	onDemandNode turn = iota // it is on one
 	comingOnOne              // one is launched for it
 	anywhere                 // it needs a place
-	comingOnSpot             // an instance is launched for it that may be a spot instance
+	nowhere                  // it needs one, and no instance can be launched for it
+	comingOnSpot             // an instance is launched for it that may be a spot instance, or is one
 	stays                    // it is on a spot node
 )
 
 // workloadsOf lists the workloads with a minimum, in the order of their first pods.
 func workloadsOf(s *cluster.Snapshot) []*workload {
 	known, out := map[[2]string]*workload{}, []*workload(nil)
-	add := func(p *cluster.Pod, x ofWorkload) {
-		if !p.Shape.OnDemand.Any() || p.Ending || p.Daemon || p.Mirror || p.Shape.Virtual {
-			return
-		}
+	of := func(p *cluster.Pod) *workload {
 		id := [2]string{p.Namespace, cmp.Or(p.Owner, "Pod/"+p.Name)}
 		if known[id] == nil {
 			known[id] = &workload{}
 			out = append(out, known[id])
 		}
-		known[id].pods = append(known[id].pods, x)
+		return known[id]
 	}
 	coming := turnsOfLaunches(s)
-	for i := range s.Waiting {
-		t, launched := coming[s.Waiting[i].UID]
-		if !launched {
-			t = anywhere
+	add := func(p *cluster.Pod, x ofWorkload) {
+		if !p.Shape.OnDemand.Any() || p.Daemon || p.Mirror || p.Shape.Virtual {
+			return
 		}
-		add(&s.Waiting[i], ofWorkload{-1, i, t})
+		if t, launched := coming[p.UID]; x.turn == anywhere && launched {
+			x.turn = t
+		} else if x.turn == anywhere && p.Shape.Unable != "" {
+			x.turn = nowhere
+		}
+		w := of(p)
+		w.pods = append(w.pods, x)
+	}
+	for i := range s.Waiting {
+		add(&s.Waiting[i], ofWorkload{amongWaiting, i, anywhere})
+	}
+	for i := range s.Expected {
+		add(&s.Expected[i], ofWorkload{amongExpected, i, anywhere})
 	}
 	for i := range s.Nodes {
 		n, t := &s.Nodes[i], stays
@@ -98,23 +116,38 @@ func workloadsOf(s *cluster.Snapshot) []*workload {
 			t = onDemandNode
 		}
 		for j := range n.Pods {
-			add(&n.Pods[j], ofWorkload{i, j, t})
+			p := &n.Pods[j]
+			switch {
+			case !p.Ending, p.Returns && t == anywhere: // plans seek places for those too whose nodes go
+				add(p, ofWorkload{i, j, t})
+			case p.Returns && p.Shape.OnDemand.Any():
+				of(p).still++
+			}
 		}
 	}
 	return out
 }
 
-// turnsOfLaunches is the turns of pods that instances are launched for, by UID.
+// turnsOfLaunches is the turns of pods that instances were launched for which they are to have yet, by UID.
 func turnsOfLaunches(s *cluster.Snapshot) map[string]turn {
 	out := map[string]turn{}
-	for i := range s.Instances {
-		m := &s.Instances[i]
+	add := func(pods []cluster.Pod, spot bool) {
 		t := comingOnOne
-		if m.MayBeSpot() {
+		if spot {
 			t = comingOnSpot
 		}
-		for j := range m.LaunchedFor {
-			out[m.LaunchedFor[j].UID] = t
+		for i := range pods {
+			out[pods[i].UID] = t
+		}
+	}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; !n.Deleting {
+			add(n.LaunchedFor, n.IsSpot())
+		}
+	}
+	for i := range s.Instances {
+		if m := &s.Instances[i]; !m.Deleting {
+			add(m.LaunchedFor, m.MayBeSpot())
 		}
 	}
 	return out
@@ -122,6 +155,7 @@ func turnsOfLaunches(s *cluster.Snapshot) map[string]turn {
 
 // pins makes pods want on-demand nodes.
 type pins struct {
+	terms  []constraint.Requirements         // of on-demand nodes
 	shapes map[*cluster.Shape]*cluster.Shape // by those that pods have
 	lists  map[string]bool                   // by node: its list of pods is its own
 }
@@ -130,11 +164,11 @@ type pins struct {
 // ones, as they may during a rollout, the largest counts.
 func (w *workload) pin(s *cluster.Snapshot, to *pins) {
 	slices.SortStableFunc(w.pods, func(a, b ofWorkload) int { return cmp.Compare(a.turn, b.turn) })
-	least := int64(0)
+	all, least := int64(len(w.pods)), int64(0)
 	for _, x := range w.pods {
-		least = max(least, x.of(s).Shape.OnDemand.Of(int64(len(w.pods))))
+		least = max(least, x.of(s).Shape.OnDemand.Of(all+w.still))
 	}
-	for _, x := range w.pods[:least] {
+	for _, x := range w.pods[:min(least, all)] {
 		if x.turn == stays {
 			return
 		}
@@ -147,8 +181,11 @@ func (w *workload) pin(s *cluster.Snapshot, to *pins) {
 }
 
 func (x ofWorkload) of(s *cluster.Snapshot) *cluster.Pod {
-	if x.node < 0 {
+	switch x.node {
+	case amongWaiting:
 		return &s.Waiting[x.at]
+	case amongExpected:
+		return &s.Expected[x.at]
 	}
 	return &s.Nodes[x.node].Pods[x.at]
 }
@@ -157,16 +194,8 @@ func (x ofWorkload) of(s *cluster.Snapshot) *cluster.Pod {
 func (to *pins) pinned(shape *cluster.Shape) *cluster.Shape {
 	out := to.shapes[shape]
 	if out == nil {
-		lasting := constraint.Requirement{Key: cluster.LabelCapacityType,
-			Set: constraint.Values(string(cluster.OnDemand), string(cluster.Reserved))}
 		own := *shape
-		own.NodeTerms = nil
-		for _, t := range shape.NodeTerms {
-			own.NodeTerms = append(own.NodeTerms, t.And(lasting))
-		}
-		if len(own.NodeTerms) == 0 {
-			own.NodeTerms = []constraint.Requirements{constraint.NewRequirements(lasting)}
-		}
+		own.NodeTerms = feasibility.Cross(shape.NodeTerms, to.terms)
 		out, to.shapes[shape] = &own, &own
 	}
 	return out

@@ -43,7 +43,8 @@ func TestNoPlanBreaksAMinimumOfAWorkload(t *testing.T) {
 	}
 }
 
-// addWorkloads gives shapes a minimum, and pods that wait an owner.
+// addWorkloads gives shapes a minimum, and pods that wait an owner. Some of them are only expected; some of those that
+// run end.
 func addWorkloads(s *cluster.Snapshot, r *rand.Rand) {
 	for _, shape := range s.Shapes() {
 		switch r.IntN(3) {
@@ -58,11 +59,15 @@ func addWorkloads(s *cluster.Snapshot, r *rand.Rand) {
 	}
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].Pods {
-			s.Nodes[i].Pods[j].UID = fmt.Sprintf("%d-%d", i, j)
+			p := &s.Nodes[i].Pods[j]
+			p.UID, p.Ending = fmt.Sprintf("%d-%d", i, j), p.Ending || p.Returns && r.IntN(9) == 0
 		}
 	}
 	for i := range s.Waiting {
 		s.Waiting[i].UID = fmt.Sprintf("waits-%d", i)
+	}
+	for n := len(s.Waiting) - r.IntN(3); len(s.Waiting) > max(0, n); s.Waiting = s.Waiting[:len(s.Waiting)-1] {
+		s.Expected = append(s.Expected, s.Waiting[len(s.Waiting)-1])
 	}
 }
 
@@ -99,7 +104,7 @@ func ownersAfter(s *cluster.Snapshot, p *plan.Plan) map[string]*ownerAfter {
 	}
 	out, minimums := map[string]*ownerAfter{}, map[string][]cluster.Minimum{}
 	count := func(pod *cluster.Pod, n *cluster.Node) {
-		if !pod.Shape.OnDemand.Any() || pod.Ending || pod.Daemon || pod.Mirror {
+		if !pod.Shape.OnDemand.Any() || pod.Ending && !pod.Returns || pod.Daemon || pod.Mirror {
 			return
 		}
 		id := pod.Namespace + " " + pod.Owner
@@ -111,6 +116,9 @@ func ownersAfter(s *cluster.Snapshot, p *plan.Plan) map[string]*ownerAfter {
 		}
 		w := out[id]
 		w.all++
+		if pod.Ending {
+			return
+		}
 		minimums[id] = append(minimums[id], pod.Shape.OnDemand)
 		if n != nil && !n.Deleting && !n.IsSpot() {
 			w.before++
@@ -133,6 +141,9 @@ func ownersAfter(s *cluster.Snapshot, p *plan.Plan) map[string]*ownerAfter {
 	}
 	for i := range s.Waiting {
 		count(&s.Waiting[i], nil)
+	}
+	for i := range s.Expected {
+		count(&s.Expected[i], nil)
 	}
 	for i := range s.Nodes {
 		for j := range s.Nodes[i].Pods {
