@@ -350,3 +350,60 @@ func TestAPodWaitsForItsClaimTemplate(t *testing.T) {
 		t.Errorf("once it is gone again:\n%s\nwant:\n%s", got, steps[0].want)
 	}
 }
+
+// SC-620 Of pods that share a claim the first that can have a place stands for all, and another one as soon as that
+// changes: one that is gated, ends, or waits for something else keeps no other waiting.
+func TestPodsThatShareAClaimDoNotWaitForOneThatHasNoPlace(t *testing.T) {
+	shares := func(name string) string {
+		return strings.Replace(claimant(name, "mine"), "resourceClaimTemplateName", "resourceClaimName", 1)
+	}
+	spec := func(name, field string) string {
+		return strings.Replace(shares(name), "spec:\n", "spec:\n  "+field+"\n", 1)
+	}
+	metadata := func(name, field string) string {
+		return strings.Replace(shares(name), "uid: "+name, "uid: "+name+", "+field, 1)
+	}
+	gated := strings.Replace(spec("a", "schedulingGates: [{name: example.com/hold}]"), "reason: Unschedulable",
+		"reason: SchedulingGated", 1)
+	other := strings.Replace(spec("a", "schedulerName: other"), ", conditions: [{type: PodScheduled, "+
+		`status: "False", reason: Unschedulable}]`, "", 1)
+	alsoNone := strings.Replace(shares("a"), "resourceClaims: [",
+		"resourceClaims: [{name: x, resourceClaimName: none}, ", 1)
+
+	for name, c := range map[string]struct{ first, want string }{
+		"gated":             {gated, "launch g.one for b"},
+		"another scheduler": {other, "launch g.one for b"},
+		"ends": {metadata("a", `deletionTimestamp: "2026-11-21T03:59:00Z", finalizers: [example.com/x]`),
+			"launch g.one for b"},
+		"another claim that does not exist": {alsoNone, "a nowhere: ResourceClaim default/none of the pod does not " +
+			"exist; create it\nlaunch g.one for b"},
+		"a volume that does not exist": {spec("a", "volumes: [{name: v, persistentVolumeClaim: {claimName: none}}]"),
+			"a nowhere: volume claim default/none of the pod does not exist; create it\nlaunch g.one for b"},
+		"a rule that is not supported": {spec("a", "hostNetwork: true\n  hostUsers: false"),
+			"a nowhere: the pod uses hostNetwork together with hostUsers: false, for which a node must declare " +
+				"the feature UserNamespacesHostNetworkSupport, for which this version does not launch instances " +
+				"yet; it waits for room on nodes that exist\nlaunch g.one for b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mine := strings.Split(has("mine", "n", "gpu-0"), "status:")[0]
+			k := devicesOf(t, gpuClass, mine, c.first, shares("b"))
+			if got := planned(k); got != c.want {
+				t.Errorf("planned:\n%s\nwant:\n%s", got, c.want)
+			}
+			see(t, k, shares("a"))
+			if got, want := planned(k), "launch g.one for a b"; got != want {
+				t.Errorf("once it waits as the other:\n%s\nwant:\n%s", got, want)
+			}
+			see(t, k, c.first)
+			if got := planned(k); got != c.want {
+				t.Errorf("once it is as before:\n%s\nwant:\n%s", got, c.want)
+			}
+			see(t, k, shares("a"))
+			planned(k)
+			k.Gone(objectsOf(t, shares("a"))[0])
+			if got, want := planned(k), "launch g.one for b"; got != want {
+				t.Errorf("once it is gone:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}

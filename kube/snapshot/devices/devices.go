@@ -58,10 +58,12 @@ type read struct {
 	whyNot  string
 }
 
-// sharing is the pods that use a claim, and the one that takes its devices for all.
+// sharing is the pods that use a claim, and the one that takes its devices for all: of those that can have them soonest
+// the first by UID.
 type sharing struct {
-	pods int
-	by   types.UID
+	pods  int
+	by    types.UID
+	state podspec.DeviceUserState // of that one
 }
 
 // New returns an empty table.
@@ -175,29 +177,8 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 		t.read, t.moved = nil, true
 	}
 	t.served = t.reader.Extended()
-	readBefore := t.read
-	t.read, t.shared = map[*resourcev1.ResourceClaimSpec]read{}, map[types.NamespacedName]sharing{}
-	for use := range t.shapes.DeviceUses() {
-		spec, _, _ := t.look(use)
-		if use.Template == "" {
-			s := t.shared[use.Claim]
-			if s.pods++; s.by == "" || use.Pod < s.by {
-				s.by = use.Pod
-			}
-			t.shared[use.Claim] = s
-		}
-		if spec == nil {
-			continue
-		}
-		if _, known := t.read[spec]; known {
-			continue
-		}
-		r, known := readBefore[spec]
-		if !known {
-			r = t.readClaim(spec)
-		}
-		t.read[spec] = r
-	}
+	t.readClaims()
+	t.share()
 	bundles := t.divide()
 	before := t.world.same
 	if len(bundles) > 0 {
@@ -209,6 +190,60 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 		t.shapes.DevicesChanged()
 	}
 	t.stale, t.moved = false, false
+}
+
+// readClaims finds what the claims of pods request.
+func (t *Table) readClaims() {
+	before := t.read
+	t.read = map[*resourcev1.ResourceClaimSpec]read{}
+	for user := range t.shapes.DeviceUsers() {
+		for _, use := range user.DeviceUses() {
+			spec, _, _ := t.look(use)
+			if spec == nil {
+				continue
+			}
+			if _, known := t.read[spec]; known {
+				continue
+			}
+			r, known := before[spec]
+			if !known {
+				r = t.readClaim(spec)
+			}
+			t.read[spec] = r
+		}
+	}
+}
+
+// share finds which pod takes the devices of each claim that several may use, and has pods looked at again where that
+// is another one than before: the first may have ended, or another can be placed before it.
+func (t *Table) share() {
+	before := t.shared
+	t.shared = map[types.NamespacedName]sharing{}
+	for user := range t.shapes.DeviceUsers() {
+		for _, use := range user.DeviceUses() {
+			if use.Template != "" {
+				continue
+			}
+			if use.State != podspec.HasNode && !t.isAble(user) {
+				use.State = podspec.NeedsNone
+			}
+			s := t.shared[use.Claim]
+			if s.pods++; s.pods == 1 || use.State < s.state || use.State == s.state && use.Pod < s.by {
+				s.by, s.state = use.Pod, use.State
+			}
+			t.shared[use.Claim] = s
+		}
+	}
+	t.stale = t.stale || !maps.Equal(t.shared, before)
+}
+
+// isAble reports whether an instance can be launched for a pod, as far as it, its volumes and its claims say.
+func (t *Table) isAble(user *shapes.Entry) bool {
+	missing := func(use podspec.DeviceUse) bool {
+		spec, _, whyNot := t.look(use)
+		return whyNot != "" || t.read[spec].whyNot != ""
+	}
+	return !slices.ContainsFunc(user.DeviceUses(), missing) && t.shapes.IsAble(user)
 }
 
 func (t *Table) readClaim(spec *resourcev1.ResourceClaimSpec) read {

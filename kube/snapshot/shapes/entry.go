@@ -36,6 +36,9 @@ type Entry struct {
 // Shape is what was found last; nil until Refresh was called once.
 func (e *Entry) Shape() *cluster.Shape { return e.shape }
 
+// DeviceUses lists the ResourceClaims of the pod, in its order. It must not be written.
+func (e *Entry) DeviceUses() []podspec.DeviceUse { return e.devices }
+
 // PDBs names the PodDisruptionBudgets that it is under, sorted and with commas between.
 func (e *Entry) PDBs() string { return e.pdbs }
 

@@ -209,17 +209,14 @@ func (t *Table) NodesOf(claim types.NamespacedName) iter.Seq[string] {
 // ClaimChanged has the pods that use a claim looked at again, and reports whether there are any.
 func (t *Table) ClaimChanged(claim types.NamespacedName) bool { return t.entries.claimChanged(claim) }
 
-// DeviceUses goes through the ResourceClaims of pods, in no order.
-func (t *Table) DeviceUses() iter.Seq[podspec.DeviceUse] {
-	return func(yield func(podspec.DeviceUse) bool) {
-		for e := range t.entries.deviceUsers {
-			for _, use := range e.devices {
-				if !yield(use) {
-					return
-				}
-			}
-		}
-	}
+// DeviceUsers goes through the pods with ResourceClaims, in no order.
+func (t *Table) DeviceUsers() iter.Seq[*Entry] { return maps.Keys(t.entries.deviceUsers) }
+
+// IsAble reports whether an instance can be launched for the pod, as far as its own rules and its volumes say.
+func (t *Table) IsAble(e *Entry) bool {
+	shape := e.rules.shape
+	t.Volumes.AddVolumes(&shape, e.uses)
+	return shape.Unable == ""
 }
 
 // DevicesChanged has the pods with ResourceClaims looked at again.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
 )
 
@@ -14,12 +15,43 @@ type DeviceUse struct {
 	Claim    types.NamespacedName // without a name: it is not there yet
 	Template string               // name of the ResourceClaimTemplate it is made from; empty: other pods may use it
 	Pod      types.UID
+	State    DeviceUserState
+}
+
+// DeviceUserState is how soon a pod can have devices. Of pods that share a ResourceClaim, one with the least stands for
+// all: the others follow it.
+type DeviceUserState int
+
+// States of pods with ResourceClaims.
+const (
+	HasNode      DeviceUserState = iota // the scheduler allocates devices before it binds a pod
+	AwaitsNode                          // the scheduler has found none
+	IsNew                               // the scheduler has yet to look
+	AwaitsOthers                        // the ProvisioningRequest that it consumes may have to have capacity before
+	NeedsNone                           // now: it ends, is gated, or no instance can be launched for it
+)
+
+func deviceUserState(pod *corev1.Pod) DeviceUserState {
+	consumes := pod.Annotations[api.AnnotationConsumesRequest]+pod.Annotations[api.AnnotationConsumesRequestOld] != ""
+	switch {
+	case pod.Spec.NodeName != "":
+		return HasNode
+	case !IsWaiting(pod) && !IsUnjudged(pod):
+		return NeedsNone
+	case consumes:
+		return AwaitsOthers
+	case IsWaiting(pod):
+		return AwaitsNode
+	default:
+		return IsNew
+	}
 }
 
 // DeviceUses lists the ResourceClaims of a pod, in its order.
 func DeviceUses(pod *corev1.Pod) (out []DeviceUse) {
+	state := deviceUserState(pod)
 	for _, c := range pod.Spec.ResourceClaims {
-		use := DeviceUse{Claim: types.NamespacedName{Namespace: pod.Namespace}, Pod: pod.UID}
+		use := DeviceUse{Claim: types.NamespacedName{Namespace: pod.Namespace}, Pod: pod.UID, State: state}
 		switch {
 		case c.ResourceClaimName != nil:
 			use.Claim.Name = *c.ResourceClaimName
@@ -86,8 +118,8 @@ func IsOfOneNode(s *corev1.NodeSelector) bool {
 // resourceClaimMark begins the label of pods that share a ResourceClaim that has no devices yet.
 const resourceClaimMark = "resourceclaim!"
 
-// ShareDevices makes pods that share a ResourceClaim without devices follow to one node the first of them, for which the
-// devices are counted: where it has no place, no other has one.
+// ShareDevices makes pods that share a ResourceClaim without devices follow to one node the first of them, for which
+// the devices are counted: where it has no place, no other has one. So the first has to be one that can have a place.
 func ShareDevices(shape *cluster.Shape, claim types.NamespacedName, first bool) {
 	value := "shared"
 	if first {
