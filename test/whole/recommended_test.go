@@ -59,7 +59,7 @@ func (w *world) recommends(name, cores string) {
 	err := w.hand.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, v)
 	switch {
 	case apierrors.IsNotFound(err):
-		v.Namespace, v.Name = "default", name
+		v.Namespace, v.Name, v.Labels = "default", name, map[string]string{withWebhook: ""}
 		v.Spec.TargetRef = &vpav1.Target{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name}
 		v.Status.Recommendation = says
 		w.create(v)
@@ -108,10 +108,16 @@ func equalCPU(a, b *corev1.Pod) bool {
 	return a.Spec.Containers[0].Resources.Requests.Cpu().Equal(*b.Spec.Containers[0].Resources.Requests.Cpu())
 }
 
+// withWebhook labels VerticalPodAutoscalers whose webhook is installed.
+const withWebhook = "webhook"
+
 // recommendedFor has a new pod request what is recommended, as VerticalPodAutoscaler's webhook does.
 func (w *world) recommendedFor(ctx context.Context, p *corev1.Pod) {
 	v := &vpav1.VerticalPodAutoscaler{}
 	if w.hand.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: p.Labels["app"]}, v) != nil {
+		return
+	}
+	if _, installed := v.Labels[withWebhook]; !installed {
 		return
 	}
 	off := v.Spec.UpdatePolicy != nil && v.Spec.UpdatePolicy.UpdateMode == vpav1.ModeOff
