@@ -35,7 +35,7 @@ func committed(all *cost.Allocation, c *commitment.Commitments) *Committed {
 	for i := range all.Nodes {
 		n := &all.Nodes[i]
 		instanceType, typed := n.Labels.Get(cluster.LabelInstanceType)
-		if !n.Priced || !typed || isSpot(n) {
+		if !n.Priced || !typed || cluster.OptionOf(n.Labels) == cluster.Spot {
 			continue
 		}
 		zone, _ := n.Labels.Get(cluster.LabelZone)
@@ -49,13 +49,6 @@ func committed(all *cost.Allocation, c *commitment.Commitments) *Committed {
 		out.Unused = append(out.Unused, UnusedCommitment{u.ID, u.Instances, dollars(u.Commitment)})
 	}
 	return out
-}
-
-// isSpot reports whether the node is a spot instance, of a NodePool or of a managed node group.
-func isSpot(n *cost.Node) bool {
-	option, _ := n.Labels.Get(cluster.LabelCapacityType)
-	managed, _ := n.Labels.Get("eks.amazonaws.com/capacityType")
-	return option == string(cluster.Spot) || managed == "SPOT"
 }
 
 // committed writes what commitments leave, and which of them are unused.

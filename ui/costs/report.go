@@ -269,10 +269,7 @@ func Listed(s *cluster.Snapshot, by prices) map[string]quantity.MicroUSDPerHour 
 	out := map[string]quantity.MicroUSDPerHour{}
 	add := func(name string, of constraint.Labels) {
 		is := of.Map()
-		option := is[cluster.LabelCapacityType]
-		if option == "" && is["eks.amazonaws.com/capacityType"] == "SPOT" {
-			option = string(cluster.Spot)
-		}
+		option := string(cluster.OptionOf(of))
 		dollars, known := by.Price(is[cluster.LabelInstanceType], is[cluster.LabelZone], option)
 		if known {
 			out[name] = overlay.ListPrice(s, quantity.USDPerHour(dollars), of)
