@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,11 +24,6 @@ import (
 	"github.com/daemok/daemok/kube/snapshot/policies"
 	"github.com/daemok/daemok/kube/translate"
 )
-
-// Read makes one snapshot of a live cluster, without watching it.
-func Read(ctx context.Context, from client.Reader, kinds Kinds, now func() time.Time) (*cluster.Snapshot, error) {
-	return New(kinds, now).Read(ctx, from)
-}
 
 // Read makes one snapshot of a live cluster, without watching it, for a cluster state
 // that has seen nothing. It does not see pods come and go, so emptiness counts
