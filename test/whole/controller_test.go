@@ -159,7 +159,7 @@ func (w *world) start(s setup) *controller {
 		PoolDefaults: translate.PoolDefaults{ClusterAutoscaler: s.others},
 	}
 	program, err := product.New(ctx, parts)
-	for range 10 {
+	for range 200 {
 		if err != nil && s.chance > 0 { // as the kubelet starts it again
 			program, err = product.New(ctx, parts)
 		}

@@ -302,3 +302,25 @@ func TestDevicesInTrouble(t *testing.T) {
 		})
 	}
 }
+
+// typesOfGPUs are a type with one GPU and one with four.
+var typesOfGPUs = typesWithGPUs[1:]
+
+// hasDevices reports whether pods that request devices come and go in the trouble.
+func hasDevices(u draws) bool { return u("devices") < 0.3 }
+
+// offersDevices has a pool of its own offer instances with GPUs, and a driver publish these.
+func (w *world) offersDevices() {
+	w.pool("gpu", func(p *karpv1.NodePool) { p.Spec.Template.Spec.Requirements[0].Values = typesOfGPUs })
+	w.drives()
+	w.claimTemplate("one", 1)
+}
+
+// trains wants so many pods with a GPU each. The driver publishes nothing of nodes that come while it is broken.
+func (w *world) trains(pods int, broken bool) {
+	w.mu.Lock()
+	driver := w.driver
+	w.mu.Unlock()
+	driver.breaks(broken)
+	w.deploy("train", pods, claims("one"))
+}

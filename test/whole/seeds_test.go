@@ -38,7 +38,11 @@ func TestMain(m *testing.M) {
 // share one, and in the end nothing is left.
 func TestNoSeedOfFaultsLosesAnything(t *testing.T) {
 	failed, first := eachSeed(t, *seeds, func(t *testing.T, seed uint64) {
-		report(t, fakecloud.Options{Seed: seed}, func(_ *testing.T, w *world) { w.tempest(seed) })
+		types := fakecloud.DefaultTypes()
+		if hasDevices(tempestOf(seed)) {
+			types = append(types, typesOfGPUs...)
+		}
+		report(t, fakecloud.Options{Seed: seed, Types: types}, func(_ *testing.T, w *world) { w.tempest(seed) })
 	})
 	if failed == 0 {
 		fmt.Printf("faults: ok seeds=%d from=%d failed=0\n", *seeds, *from)
@@ -79,12 +83,17 @@ func version(o client.Object) string {
 	return fmt.Sprintf("%T/%s/%s@%s", o, o.GetNamespace(), o.GetName(), o.GetResourceVersion())
 }
 
+// tempestOf are the draws of the tempest of a seed.
+func tempestOf(seed uint64) draws {
+	return func(name string) float64 { return draw(seed, "tempest/"+name) }
+}
+
 // tempest is ten minutes of trouble drawn from a seed, and what must be true
 // after it.
 func (w *world) tempest(seed uint64) {
 	w.t.Helper()
 	w.kept.ask()
-	u := func(name string) float64 { return draw(seed, "tempest/"+name) }
+	u := tempestOf(seed)
 	w.pool("default", func(p *karpv1.NodePool) {
 		if u("options") < 0.5 {
 			bothOptions(p)
@@ -121,13 +130,16 @@ func (w *world) tempest(seed uint64) {
 		set := w.replicaSet("web", 1)
 		edit(w, set, func(s *appsv1.ReplicaSet) { s.Spec.Template.Spec = w.deployments["web"].template.Spec })
 	}
+	if hasDevices(u) {
+		w.offersDevices()
+	}
 	if has(podBudgets) && u("guarded") < 0.5 {
 		w.pdbs("web", chosen(u, "may be gone", intstr.FromInt32(1), intstr.FromString("50%")))
 	}
 	if has(absurdPods) && u("absurd pods") < 0.5 {
 		w.absurd(u)
 	}
-	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }, through: w.throughWeather(u), thinks: has(crowds)}
+	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }, through: w.throughWeather(u), thinks: has(crowds), devices: hasDevices(u)}
 	if u("brisk") < 0.2 { // no call fails and no watch is late: what goes wrong at once is not hidden by waiting
 		s.chance, s.lag = 0, nil
 	}
@@ -147,8 +159,11 @@ func (w *world) tempest(seed uint64) {
 	}
 	w.server.BlockEvictions(nil)
 	w.cloud.Market().SetNeverJoin(0)
-	w.start(setup{})
+	w.start(setup{devices: hasDevices(u)})
 	w.scale("web", 5)
+	if hasDevices(u) {
+		w.trains(2, false)
+	}
 	if hasQuota(u) {
 		w.raise("all", amounts("nodes", "20", "cpu", "80"))
 	}
@@ -177,6 +192,9 @@ func (w *world) tempest(seed uint64) {
 		w.losesBinds(nil)
 	}
 	w.until(40*time.Minute, "five pods running", func() bool { return w.runs("web", 5) })
+	if hasDevices(u) {
+		w.until(40*time.Minute, "two pods running with devices", func() bool { return w.runs("train", 2) })
+	}
 	// A drain may wait, by a budget, for a pod that waits for an instance that never joins:
 	// that one is given up 15 minutes after its launch.
 	w.until(40*time.Minute, "a claim for every machine", func() bool {
@@ -186,6 +204,9 @@ func (w *world) tempest(seed uint64) {
 	})
 	w.sound()
 	w.scale("web", 0)
+	if hasDevices(u) {
+		w.trains(0, false)
+	}
 	w.until(40*time.Minute, "an empty cluster", w.empty)
 	if w.aws != nil {
 		w.leave(func(holds func() bool) func() bool { return holds })
@@ -273,6 +294,9 @@ func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
 		if u(name("evicts")) < 0.5 {
 			w.evictsOne("web")
 		}
+	}
+	if hasDevices(u) {
+		w.trains(int(4*u(name("trained"))), u(name("driver")) < 0.2)
 	}
 	if hasRequests(u) && u(name("not wanted")) < 0.3 {
 		w.withdrawRequest(minute - 2)
