@@ -178,8 +178,14 @@ func (inv *Inventory) meeting(selector int) (n int64) {
 	return n
 }
 
-// mayUse reports whether a bundle may use a device.
-func (b *Bundle) mayUse(d *Device) bool {
+// OfAll reports whether a request of the bundle, or an alternative, is for all devices.
+func (b *Bundle) OfAll() bool {
+	all := func(a Ask) bool { return a.Count == 0 }
+	return slices.ContainsFunc(b.Requests, func(r Request) bool { return slices.ContainsFunc(r.Alternatives, all) })
+}
+
+// MayUse reports whether a bundle may use a device.
+func (b *Bundle) MayUse(d *Device) bool {
 	for i := range b.Requests {
 		for _, a := range b.Requests[i].Alternatives {
 			if d.meets(a.Selector) {

@@ -123,7 +123,7 @@ func (d *Dimensions) oneCountsAll(members []int, inventories []*Inventory) bool 
 func (d *Dimensions) overlap(a, b int, inventories []*Inventory) bool {
 	for _, inv := range inventories {
 		for i := range inv.Devices {
-			if d.bundles[a].mayUse(&inv.Devices[i]) && d.bundles[b].mayUse(&inv.Devices[i]) {
+			if d.bundles[a].MayUse(&inv.Devices[i]) && d.bundles[b].MayUse(&inv.Devices[i]) {
 				return true
 			}
 		}
@@ -184,7 +184,7 @@ func (d *Dimensions) competing(inventories []*Inventory) (out [][]int) {
 		for i := range inv.Devices {
 			first := -1
 			for b := range d.bundles {
-				if !d.bundles[b].mayUse(&inv.Devices[i]) {
+				if !d.bundles[b].MayUse(&inv.Devices[i]) {
 					continue
 				}
 				if first < 0 {
@@ -293,7 +293,7 @@ func (d *Dimensions) findDrivers(inventories []*Inventory) {
 		names := map[string]bool{}
 		for _, inv := range inventories {
 			for i := range inv.Devices {
-				if d.bundles[b].mayUse(&inv.Devices[i]) {
+				if d.bundles[b].MayUse(&inv.Devices[i]) {
 					names[inv.Devices[i].Driver] = true
 				}
 			}

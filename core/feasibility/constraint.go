@@ -158,12 +158,12 @@ func (p *Pool) askConstraint(s special) *Constraint {
 		Text: plain("what else the pool offers is launched only for pods that rule out " + s.unless.Key + "=" + s.unless.Value)}
 }
 
-// blame says that a preference is not the pod's but that of its volumes.
+// blame says that a preference is not the pod's but that of its volumes, or of devices that its ResourceClaims have.
 func (w preferences) blame(key string) string {
 	if !w.volume.Has(key) {
 		return ""
 	}
-	return "; its volume needs " + WantWord(constraint.Requirement{Key: key, Set: w.volume.Get(key)})
+	return "; its volume or device needs " + WantWord(constraint.Requirement{Key: key, Set: w.volume.Get(key)})
 }
 
 func (p *Pool) name(option int) string { return p.InstanceType(p.Options[option]).Name }

@@ -28,7 +28,7 @@ import (
 // ResourceClaims that have some of it. No claim or slice that it holds is written: a change puts another in its place.
 type devices struct {
 	classes  map[string]*resourcev1.DeviceClass
-	slices   map[string][]*resourcev1.ResourceSlice // by node, sorted by name
+	slices   map[string][]*resourcev1.ResourceSlice // by node, sorted by name; under "" those of several nodes
 	claims   map[types.NamespacedName]*resourcev1.ResourceClaim
 	planned  map[string][]types.NamespacedName    // by node: claims that were allocated there for pods of the plan
 	expected map[string][]resourceclaim.Published // by instance type: what drivers will publish of another node
@@ -43,7 +43,11 @@ func newDevices(w *World) *devices {
 		d.classes[c.Name] = c
 	}
 	for _, s := range w.Slices {
-		d.slices[*s.Spec.NodeName] = append(d.slices[*s.Spec.NodeName], s)
+		node := ""
+		if s.Spec.NodeName != nil {
+			node = *s.Spec.NodeName
+		}
+		d.slices[node] = append(d.slices[node], s)
 	}
 	for _, c := range w.ResourceClaims {
 		d.claims[keyOf(c)] = c
@@ -272,20 +276,71 @@ func (d *devices) allocate(ctx context.Context, n *corev1.Node, keys []types.Nam
 // plan allocates devices to the claims of a pod that the plan places on the node. Where they do not do with what pods
 // placed there before it have, all of them are allocated again, at once: plans promise that what they place together
 // fits, while kube-scheduler keeps what it has given. The pod that it cannot serve then waits for the next plan.
-func (d *devices) plan(ctx context.Context, n *corev1.Node, pod *corev1.Pod) bool {
+func (d *devices) plan(ctx context.Context, n *corev1.Node, pod *corev1.Pod,
+	nodes func(name string) *corev1.Node) bool {
 	own := slices.DeleteFunc(resourceClaimsOf(pod), func(key types.NamespacedName) bool {
 		return d.claims[key] != nil && d.claims[key].Status.Allocation != nil
 	})
 	all := slices.Concat(d.planned[n.Name], own)
 	undo := d.saved()
-	if !d.allocate(ctx, n, own) {
-		d.release(all...)
-		if !d.allocate(ctx, n, all) {
-			undo()
-			return false
+	before := d.planned[n.Name]
+	d.planned[n.Name] = all
+	if d.allocate(ctx, n, own) {
+		return true
+	}
+	d.release(all...)
+	if d.allocate(ctx, n, all) || d.allocateAll(ctx, nodes) {
+		return true
+	}
+	undo()
+	d.planned[n.Name] = before
+	return false
+}
+
+// allocateAll allocates all claims again that are planned for any node, where several nodes can use some devices: first
+// those that cannot have these, then to the others what their nodes have, then the rest.
+func (d *devices) allocateAll(ctx context.Context, nodes func(name string) *corev1.Node) bool {
+	common := d.slices[""]
+	if len(common) == 0 {
+		return false
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(d.planned)) {
+		if nodes(name) != nil && len(d.planned[name]) > 0 {
+			names = append(names, name)
+			d.release(d.planned[name]...)
 		}
 	}
-	d.planned[n.Name] = all
+	local := maps.Clone(d.slices)
+	for _, name := range names {
+		all := d.slices
+		flexible := map[types.NamespacedName]bool{}
+		for _, key := range d.planned[name] {
+			d.slices = map[string][]*resourcev1.ResourceSlice{"": common}
+			if undo := d.saved(); d.allocate(ctx, nodes(name), []types.NamespacedName{key}) {
+				flexible[key] = true
+				undo()
+			}
+		}
+		local[""] = nil
+		d.slices = local
+		for _, last := range []bool{false, true} {
+			for _, key := range d.planned[name] {
+				if flexible[key] == last {
+					d.allocate(ctx, nodes(name), []types.NamespacedName{key})
+				}
+			}
+		}
+		d.slices = all
+	}
+	for _, name := range names {
+		if !d.allocate(ctx, nodes(name), d.planned[name]) {
+			d.release(d.planned[name]...)
+			if !d.allocate(ctx, nodes(name), d.planned[name]) {
+				return false
+			}
+		}
+	}
 	return true
 }
 
@@ -301,6 +356,9 @@ func (d *devices) countExactly(w *World) bool {
 		if !plainClaim(&c.Spec) || metav1.GetControllerOf(c) == nil {
 			return false
 		}
+	}
+	if len(d.slices[""]) > 0 {
+		return false
 	}
 	shared := func(d resourcev1.Device) bool { return d.AllowMultipleAllocations != nil }
 	return !slices.ContainsFunc(w.Slices, func(s *resourcev1.ResourceSlice) bool {

@@ -27,6 +27,7 @@ type drivers struct {
 	plain   bool                                 // all requests are for so many devices
 	of      map[string][]resourceclaim.Published // by instance type
 	devices *devices                             // what running pods have
+	common  dice                                 // of what several nodes can use
 }
 
 const (
@@ -38,7 +39,8 @@ const (
 // newDrivers draws which instance types of the catalogue have devices: a third of the worlds has any. Half of these
 // are plain: for them plans promise to leave no pod that could have its devices.
 func newDrivers(w *World) *drivers {
-	d := &drivers{dice: dice{rand.New(rand.NewPCG(w.Seed, 40))}, world: w}
+	d := &drivers{dice: dice{rand.New(rand.NewPCG(w.Seed, 40))}, world: w,
+		common: dice{rand.New(rand.NewPCG(w.Seed, 45))}}
 	if !d.one(3) {
 		return d
 	}
@@ -133,7 +135,53 @@ func (d *drivers) publish() {
 			d.world.Slices = append(d.world.Slices, d.differ(slicesOf(n.Name, p))...)
 		}
 	}
+	if d.common.one(3) {
+		d.publishCommon()
+	}
 	d.devices = newDevices(d.world)
+}
+
+// publishCommon has drivers publish devices that several nodes can use: all nodes, those of a zone, those of a pool, or
+// for each device other ones. The name of the pool is last of all, so that the allocator tries devices of nodes first.
+func (d *drivers) publishCommon() {
+	for _, driver := range []string{resourceclaim.DriverNVIDIA, driverFPGA} {
+		s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "zz-" + driver}}
+		s.Spec.Driver = driver
+		s.Spec.Pool = resourcev1.ResourcePool{Name: "zz-common", Generation: 1, ResourceSliceCount: 1}
+		each := d.common.one(3)
+		if each {
+			s.Spec.PerDeviceNodeSelection = new(true)
+		} else {
+			s.Spec.AllNodes, s.Spec.NodeSelector = d.some()
+		}
+		for i := range 1 + d.common.IntN(3) {
+			model := int64(1 + d.common.IntN(3))
+			x := resourcev1.Device{Name: fmt.Sprintf("common-%d", i)}
+			x.Attributes = map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
+				"model": {IntValue: &model}, "type": {StringValue: new("gpu")}}
+			x.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{
+				"memory": {Value: amount(int64(pick(d.common, 16, 40)) << 30)}}
+			if each {
+				x.AllNodes, x.NodeSelector = d.some()
+			}
+			s.Spec.Devices = append(s.Spec.Devices, x)
+		}
+		d.world.Slices = append(d.world.Slices, s)
+	}
+}
+
+// some draws nodes that can use devices.
+func (d *drivers) some() (all *bool, selector *corev1.NodeSelector) {
+	if d.common.one(3) {
+		return new(true), nil
+	}
+	in := corev1.NodeSelectorRequirement{Key: api.LabelZone, Operator: corev1.NodeSelectorOpIn,
+		Values: []string{pick(d.common, "zone-a", "zone-b", "zone-c")}}
+	if d.common.one(3) {
+		in.Key, in.Values = api.LabelCapacityType, []string{pick(d.common, "spot", "on-demand")}
+	}
+	term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{in}}
+	return nil, &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}}
 }
 
 func (d *drivers) differ(list []*resourcev1.ResourceSlice) []*resourcev1.ResourceSlice {

@@ -30,6 +30,14 @@ func (l *nodeList) add(n *corev1.Node) {
 	l.order, l.byName[n.Name] = append(l.order, info), info
 }
 
+// object is a node; nil: it is gone.
+func (l *nodeList) object(name string) *corev1.Node {
+	if n := l.byName[name]; n != nil {
+		return n.Node()
+	}
+	return nil
+}
+
 func (l *nodeList) remove(name string) {
 	l.order = slices.DeleteFunc(l.order, func(n fwk.NodeInfo) bool { return n.Node().Name == name })
 	delete(l.byName, name)

@@ -176,6 +176,9 @@ func (st *stage) keysAbout(pod *corev1.Pod) []string {
 	}
 	if len(pod.Spec.ResourceClaims) > 0 {
 		seen[api.LabelInstanceType] = true
+		if len(st.devices.slices[""]) > 0 {
+			seen[api.LabelZone], seen[api.LabelCapacityType] = true, true
+		}
 	}
 	delete(seen, cluster.LabelHostname)
 	return slices.SortedFunc(maps.Keys(seen), cmp.Compare[string])

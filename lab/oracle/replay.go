@@ -301,7 +301,7 @@ func (st *stage) place(ctx context.Context) error {
 			v = st.judge(ctx, pod, x.Target)[0]
 		}
 		on := st.nodes.byName[x.Target].Node()
-		if (v.accepted || v.plugin == names.DynamicResources) && st.devices.plan(ctx, on, pod) {
+		if (v.accepted || v.plugin == names.DynamicResources) && st.devices.plan(ctx, on, pod, st.nodes.object) {
 			v = st.judge(ctx, pod, x.Target)[0]
 		}
 		if !v.accepted {

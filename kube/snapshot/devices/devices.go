@@ -1,12 +1,13 @@
 // Package devices is the table of dynamic resource allocation (DRA): the devices that drivers publish, and what
 // ResourceClaims request and have of them. It shows both as amounts of pods, nodes and instance types.
 //
-// core/device says what the amounts mean. Devices that several nodes can reach are not counted, so no instance is
-// launched for them.
+// core/device says what the amounts mean. Devices that several nodes can use are no amounts of nodes: the table
+// divides them among the pods that wait before plans are made, and each such pod requires a node that can use its own.
 package devices
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
@@ -27,6 +29,12 @@ import (
 // nodes are where devices are.
 type nodes interface {
 	Node(name string) *corev1.Node
+	All() iter.Seq[*corev1.Node]
+}
+
+// pools say which nodes can be launched.
+type pools interface {
+	MayLaunch(terms []constraint.Requirements) bool
 }
 
 // Table holds what is known of devices. It is not safe for concurrent use. Build it with New.
@@ -35,6 +43,7 @@ type Table struct {
 
 	shapes    *shapes.Table
 	nodes     nodes
+	pools     pools
 	reader    *resourceclaim.Reader
 	slices    map[string]*resourcev1.ResourceSlice
 	claims    map[types.NamespacedName]*resourcev1.ResourceClaim
@@ -49,6 +58,7 @@ type Table struct {
 	served map[string]int // selectors of the classes that serve extended resources, by resource
 	shared map[types.NamespacedName]sharing
 	world  world
+	common common
 }
 
 // read is what a claim consists of, or why that is not known.
@@ -67,9 +77,9 @@ type sharing struct {
 }
 
 // New returns an empty table.
-func New(all *shapes.Table, nodes nodes) *Table {
+func New(all *shapes.Table, nodes nodes, pools pools) *Table {
 	return &Table{
-		shapes: all, nodes: nodes, reader: resourceclaim.NewReader(),
+		shapes: all, nodes: nodes, pools: pools, reader: resourceclaim.NewReader(),
 		slices:    map[string]*resourcev1.ResourceSlice{},
 		claims:    map[types.NamespacedName]*resourcev1.ResourceClaim{},
 		templates: map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{},
@@ -186,6 +196,7 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	} else {
 		t.world = world{}
 	}
+	t.divideCommon()
 	if t.stale || t.world.same != before {
 		t.shapes.DevicesChanged()
 	}
@@ -243,7 +254,7 @@ func (t *Table) isAble(user *shapes.Entry) bool {
 		spec, _, whyNot := t.look(use)
 		return whyNot != "" || t.read[spec].whyNot != ""
 	}
-	return !slices.ContainsFunc(user.DeviceUses(), missing) && t.shapes.IsAble(user)
+	return !slices.ContainsFunc(user.DeviceUses(), missing) && t.shapes.WithoutDevices(user).Unable == ""
 }
 
 func (t *Table) readClaim(spec *resourcev1.ResourceClaimSpec) read {
@@ -311,25 +322,34 @@ func (t *Table) AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, place
 		return
 	}
 	var all []device.Counted
-	for _, use := range uses {
+	for i, use := range uses {
 		spec, claim, whyNot := t.look(use)
 		if whyNot != "" {
 			unable(whyNot)
 			continue
 		}
-		if claim != nil && claim.Status.Allocation != nil {
-			from := claim.Status.Allocation.NodeSelector
-			if !placed || !podspec.IsOfOneNode(from) {
-				podspec.ReachDevices(shape, from)
-				continue
-			}
+		has := claim != nil && claim.Status.Allocation != nil
+		if has && !(placed && podspec.IsOfOneNode(claim.Status.Allocation.NodeSelector)) {
+			podspec.ReachDevices(shape, claim.Status.Allocation.NodeSelector)
+			continue
 		}
-		if r := t.read[spec]; r.whyNot != "" {
+		r := t.read[spec]
+		if r.whyNot != "" {
 			unable("ResourceClaim of the pod: " + r.whyNot)
-		} else if s := t.shared[use.Claim]; use.Template != "" || s.by == use.Pod {
-			all = append(all, r.bundles...)
+			continue
 		}
-		if s := t.shared[use.Claim]; use.Template == "" && s.pods > 1 {
+		own := r.bundles
+		if has {
+			own = t.world.reachAllocated(shape, own, claim.Status.Allocation)
+		} else {
+			own = t.common.reach(shape, own, partOf(use, i))
+			unable(t.common.whyNot(own))
+		}
+		s := t.shared[use.Claim]
+		if use.Template != "" || s.by == use.Pod {
+			all = append(all, own...)
+		}
+		if use.Template == "" && s.pods > 1 && (len(own) > 0 || t.world.mayBeLocal(r.bundles)) {
 			podspec.ShareDevices(shape, use.Claim, s.by == use.Pod)
 		}
 	}
@@ -360,7 +380,7 @@ func (t *Table) Show(s *cluster.Snapshot) {
 // showNodes adds to nodes what is free there and what their pods have. What a driver has yet to publish of a node that
 // is not initialized is what it is expected to.
 func (t *Table) showNodes(s *cluster.Snapshot) {
-	on, pools := map[string][]*resourceclaim.Pool{}, t.pools()
+	on, pools := map[string][]*resourceclaim.Pool{}, t.published()
 	for i := range pools {
 		p := &pools[i]
 		for _, node := range p.Nodes() {
@@ -397,8 +417,8 @@ func (t *Table) showNodes(s *cluster.Snapshot) {
 	}
 }
 
-// pools are those of all slices, as far as they have been worked out.
-func (t *Table) pools() []resourceclaim.Pool {
+// published are the pools of all slices, as far as they have been worked out.
+func (t *Table) published() []resourceclaim.Pool {
 	if t.world.dimensions != nil {
 		return t.world.from.pools
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/device"
@@ -20,6 +21,8 @@ type world struct {
 	expected   map[string][]resourceclaim.Published // by instance type; all types of the catalogues are there
 	offers     map[string][]quantity.Extended       // by instance type, where it has any
 	catalogues map[*cluster.Catalogue]*cluster.Catalogue
+	common     bool            // several nodes can use some devices
+	local      map[string]bool // if so: by the name of a bundle, whether a node has it on its own, or is expected to
 }
 
 // newWorld works out the amounts for bundles. What has not changed since the last time stays the same value.
@@ -72,6 +75,14 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 	}
 	for name, inv := range ofTypes {
 		out.offers[name] = out.dimensions.Offers(inv)
+	}
+	if out.common = slices.ContainsFunc(out.from.pools, resourceclaim.Pool.IsCommon); out.common {
+		out.local = map[string]bool{}
+		for _, inv := range all {
+			for _, e := range out.dimensions.Offers(inv) {
+				out.local[strings.TrimPrefix(e.Name, device.Prefix)] = true
+			}
+		}
 	}
 	if out.same == was.same && sameOffers(out.offers, was.offers) {
 		out.catalogues = was.catalogues

@@ -212,11 +212,11 @@ func (t *Table) ClaimChanged(claim types.NamespacedName) bool { return t.entries
 // DeviceUsers goes through the pods with ResourceClaims, in no order.
 func (t *Table) DeviceUsers() iter.Seq[*Entry] { return maps.Keys(t.entries.deviceUsers) }
 
-// IsAble reports whether an instance can be launched for the pod, as far as its own rules and its volumes say.
-func (t *Table) IsAble(e *Entry) bool {
+// WithoutDevices is the shape that the pod would have if it had no ResourceClaims.
+func (t *Table) WithoutDevices(e *Entry) cluster.Shape {
 	shape := e.rules.shape
 	t.Volumes.AddVolumes(&shape, e.uses)
-	return shape.Unable == ""
+	return shape
 }
 
 // DevicesChanged has the pods with ResourceClaims looked at again.

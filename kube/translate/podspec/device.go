@@ -86,7 +86,7 @@ func DevicesUnplanned() string {
 		"false; it waits for devices of nodes that exist"
 }
 
-// reachable lists the alternatives of which nodes devices that are allocated can be used from; none at all means any.
+// reachable lists the alternatives of which nodes can use devices; none at all means any.
 func reachable(s *corev1.NodeSelector) (terms []constraint.Requirements) {
 	if s == nil {
 		return nil
@@ -128,7 +128,15 @@ func ShareDevices(shape *cluster.Shape, claim types.NamespacedName, first bool) 
 	together(shape, resourceClaimMark+claim.Name, claim.Namespace, corev1.LabelHostname, value, "first")
 }
 
-// ReachDevices has pods go where devices can be used that they have already.
+// Reaching lists the alternatives of which nodes that can use devices pods of a shape may be on; none at all means any.
+// ok is false where there is no such node.
+func Reaching(shape cluster.Shape, from *corev1.NodeSelector) (terms []constraint.Requirements, ok bool) {
+	ReachDevices(&shape, from)
+	terms, ok = both(shape.NodeTerms, shape.VolumeTerms)
+	return terms, ok && shape.Unable == ""
+}
+
+// ReachDevices has pods go where devices can be used that they have already, or that plans count on for them.
 func ReachDevices(shape *cluster.Shape, from *corev1.NodeSelector) {
 	terms, ok := both(shape.VolumeTerms, reachable(from))
 	if !ok && shape.Unable == "" {

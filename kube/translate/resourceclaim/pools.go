@@ -132,9 +132,7 @@ func (r *Reader) AddPool(to *device.Inventory, p *Pool, node string, allocated A
 		to.Partial = true
 		return
 	}
-	for _, s := range p.Slices {
-		to.Counters = append(to.Counters, countersOf(p.Driver, p.Name, s.Spec.SharedCounters)...)
-	}
+	to.Counters = append(to.Counters, p.counters()...)
 	for _, s := range p.Slices {
 		for i, d := range r.devices(s) {
 			allocated.take(&d, to.Counters)
@@ -143,6 +141,14 @@ func (r *Reader) AddPool(to *device.Inventory, p *Pool, node string, allocated A
 			}
 		}
 	}
+}
+
+// counters are those that devices of the pool consume.
+func (p *Pool) counters() (out []quantity.Extended) {
+	for _, s := range p.Slices {
+		out = append(out, countersOf(p.Driver, p.Name, s.Spec.SharedCounters)...)
+	}
+	return out
 }
 
 // take takes what claims have off a device and off the counters that it consumes.
