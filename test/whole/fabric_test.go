@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/daemok/daemok/kube/api"
+	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/test/fakecloud"
@@ -88,6 +89,34 @@ func TestEnclavesAreEnabledForPodsThatAskForThem(t *testing.T) {
 		}
 		if len(enabled) != 2 || enabled["m5.large"] || !enabled["m5.xlarge"] {
 			t.Errorf("SC-452 enclaves are enabled on %v, want them on m5.xlarge alone: %s", enabled, w.state())
+		}
+	})
+}
+
+// Nodes of a static pool have the adapters that their class lists as network interfaces: no pod asks for them before
+// they are launched.
+func TestAStaticPoolHasTheAdaptersOfItsClass(t *testing.T) {
+	const typ, efa = "c5n.18xlarge", "vpc.amazonaws.com/efa"
+	reportAWSWith(t, fakecloud.Options{Seed: 1, Types: []string{typ}}, func(t *testing.T, w *world) {
+		edit(w, w.nodeClass(), func(c *awsv1.EC2NodeClass) {
+			c.Spec.NetworkInterfaces = []awsv1.NetworkInterface{{InterfaceType: awsv1.InterfaceTypeENI},
+				{DeviceIndex: 1, InterfaceType: awsv1.InterfaceTypeEFAOnly}}
+		})
+		w.pool("kept", func(p *karpv1.NodePool) {
+			keeps(2, 0)(p)
+			p.Spec.Template.Spec.Requirements[0].Values = []string{typ}
+		})
+		w.start(setup{})
+		w.until(5*time.Minute, "two nodes", func() bool { return w.has(2) })
+		for _, c := range w.claims() {
+			if got := translate.Resources(c.Status.Allocatable).Get(efa); got != 1 {
+				t.Errorf("NodeClaim %s has %d of %s, want 1", c.Name, got, efa)
+			}
+		}
+		for _, i := range w.aws.server.Instances() {
+			if i.Interfaces != 2 || i.Adapters != 1 {
+				t.Errorf("an instance has %d interfaces and %d adapters, want 2 and 1", i.Interfaces, i.Adapters)
+			}
 		}
 	})
 }
