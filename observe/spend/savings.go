@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/disruption"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
@@ -23,8 +24,8 @@ const promisesFor = 2 * time.Hour
 
 // Savings follows decisions that are to save money, from the plan until their nodes have gone. What a decision has
 // realised is what these nodes cost when it was planned, less what the instances cost that were launched in their
-// place, as they are then: their type and capacity type are AWS's choice. What pods cost that start elsewhere later is
-// not in it. Decisions of an earlier process do not count. It listens to the planner and is a prometheus.Collector.
+// place, as they are then: their type and capacity type are AWS's choice. What commitments pay more or less counts too,
+// as it was planned. What pods cost that start elsewhere later is not in it. Decisions of an earlier process do not count. It listens to the planner and is a prometheus.Collector.
 type Savings struct {
 	Snapshot func() *cluster.Snapshot
 	Record   *record.Record
@@ -41,6 +42,7 @@ type Savings struct {
 type promise struct {
 	price quantity.MicroUSDPerHour // of the node; 0: it is not known
 	saves quantity.MicroUSDPerHour // of a move with replacements its first node has all of it
+	pays  quantity.MicroUSDPerHour // what commitments pay more once it is gone, and is replaced; negative: less
 	at    time.Time
 }
 
@@ -81,14 +83,20 @@ func (v *Savings) Planned(s *cluster.Snapshot, p plan.Plan, _ time.Duration) {
 	if len(p.Moves) == 0 {
 		return
 	}
-	prices := pricesOf(s, func(n *cluster.Node) string { return n.Name })
+	prices, bill := pricesOf(s, func(n *cluster.Node) string { return n.Name }), coverage.BillOf(s)
+	bill.Carry(coverage.Change{Launches: p.Launches})
 	for i := range p.Moves {
 		m := &p.Moves[i]
 		left := m.Saves
 		for j, r := range m.Removals {
-			one := promise{price: prices[r.Node], saves: left, at: s.Now}
+			goes := coverage.Change{Nodes: []string{r.Node}}
+			if j == 0 {
+				goes.Launches = m.Launches
+			}
+			one := promise{price: prices[r.Node], saves: left, pays: bill.Pays(goes), at: s.Now}
+			bill.Carry(goes)
 			if len(m.Launches) == 0 && j < len(m.Removals)-1 { // each goes by itself
-				one.saves = min(left, one.price)
+				one.saves = min(left, one.price+one.pays)
 			}
 			left -= one.saves
 			v.promises[r.Node] = one
@@ -151,7 +159,7 @@ func (v *Savings) Moved(e apply.Ended) {
 		promised += p.saves
 		if e.Gone[i] {
 			gone = true
-			realised += p.price
+			realised += p.price + p.pays
 		}
 		known = known && has && p.price > 0
 	}
@@ -176,7 +184,7 @@ func (v *Savings) costOf(launched []apply.Launched) (sum quantity.MicroUSDPerHou
 	for _, l := range launched {
 		price, joined := prices[l.Claim.Name]
 		if !joined {
-			price = l.Launch.Choice.Cost()
+			price = l.Launch.Choice.ListCost()
 		}
 		sum += price
 	}

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
+	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -127,6 +129,41 @@ func TestAReplacementMayCostMore(t *testing.T) {
 		if got := o.said("a"); !reflect.DeepEqual(got, []string{tt.said}) {
 			t.Errorf("on record is %q, want %q", got, tt.said)
 		}
+	}
+}
+
+// What commitments pay belongs to what is saved: a replacement that they pay for costs nothing, whatever its price, and a
+// node that they pay for saves nothing unless another takes over what it used.
+func TestCommitmentsCountForWhatIsSaved(t *testing.T) {
+	typed := func(name, instanceType string) cluster.Node {
+		n := node(name)
+		n.Labels = constraint.NewLabels(map[string]string{cluster.LabelCapacityType: "on-demand",
+			cluster.LabelInstanceType: instanceType, cluster.LabelZone: "a"})
+		return n
+	}
+	reserved := commitment.Commitments{Reserved: []commitment.ReservedInstances{{ID: "web", InstanceType: "c5.large", Count: 1}}}
+
+	o := newStory(typed("a", "m5.large"))
+	o.state.Commitments = reserved
+	m := move(104_000, plan.Underutilized, "a")
+	m.Launches = []plan.Launch{{Name: "new", Choice: plan.Choice{Kind: "c5.large", Zone: "a", Option: cluster.OnDemand,
+		Price: 15, Priced: true, Cover: cluster.Cover{By: "web", Listed: 150_000}}}}
+	o.plans(m)
+	o.savings.Replacing(m, apply.Launched{Launch: m.Launches[0], Claim: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "new"}}})
+	o.savings.Moved(ended(m))
+	if got, want := o.said("a"), []string{"its disruption saves $0.104000/h, as planned"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("of a replacement that is paid for %q is on record, want %q", got, want)
+	}
+
+	o = newStory(typed("a", "c5.large"), typed("b", "c5.large"))
+	o.state.Commitments = reserved
+	m = move(104_000, plan.Empty, "a", "b")
+	o.plans(m)
+	o.savings.Moved(ended(m))
+	want := []string{"daemok_savings_promised_total nodepool=default reason=Empty 0.104",
+		"daemok_savings_realised_total nodepool=default reason=Empty 0.104"}
+	if got := o.counted(t); !reflect.DeepEqual(got, want) {
+		t.Errorf("of two nodes one of which is paid for %q is counted, want %q", got, want)
 	}
 }
 
