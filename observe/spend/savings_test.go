@@ -132,8 +132,8 @@ func TestAReplacementMayCostMore(t *testing.T) {
 	}
 }
 
-// What commitments pay belongs to what is saved: a replacement that they pay for costs nothing, whatever its price, and a
-// node that they pay for saves nothing unless another takes over what it used.
+// What commitments pay belongs to what is saved: a replacement that they pay for costs nothing, whatever its price,
+// and a node that they pay for saves nothing unless another takes over what it used.
 func TestCommitmentsCountForWhatIsSaved(t *testing.T) {
 	typed := func(name, instanceType string) cluster.Node {
 		n := node(name)
@@ -141,7 +141,8 @@ func TestCommitmentsCountForWhatIsSaved(t *testing.T) {
 			cluster.LabelInstanceType: instanceType, cluster.LabelZone: "a"})
 		return n
 	}
-	reserved := commitment.Commitments{Reserved: []commitment.ReservedInstances{{ID: "web", InstanceType: "c5.large", Count: 1}}}
+	reserved := commitment.Commitments{
+		Reserved: []commitment.ReservedInstances{{ID: "web", InstanceType: "c5.large", Count: 1}}}
 
 	o := newStory(typed("a", "m5.large"))
 	o.state.Commitments = reserved
@@ -149,9 +150,11 @@ func TestCommitmentsCountForWhatIsSaved(t *testing.T) {
 	m.Launches = []plan.Launch{{Name: "new", Choice: plan.Choice{Kind: "c5.large", Zone: "a", Option: cluster.OnDemand,
 		Price: 15, Priced: true, Cover: cluster.Cover{By: "web", Listed: 150_000}}}}
 	o.plans(m)
-	o.savings.Replacing(m, apply.Launched{Launch: m.Launches[0], Claim: &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "new"}}})
+	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "new"}}
+	o.savings.Replacing(m, apply.Launched{Launch: m.Launches[0], Claim: claim})
 	o.savings.Moved(ended(m))
-	if got, want := o.said("a"), []string{"its disruption saves $0.104000/h, as planned"}; !reflect.DeepEqual(got, want) {
+	said := []string{"its disruption saves $0.104000/h, as planned"}
+	if got, want := o.said("a"), said; !reflect.DeepEqual(got, want) {
 		t.Errorf("of a replacement that is paid for %q is on record, want %q", got, want)
 	}
 
