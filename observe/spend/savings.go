@@ -25,7 +25,8 @@ const promisesFor = 2 * time.Hour
 // Savings follows decisions that are to save money, from the plan until their nodes have gone. What a decision has
 // realised is what these nodes cost when it was planned, less what the instances cost that were launched in their
 // place, as they are then: their type and capacity type are AWS's choice. What commitments pay more or less counts too,
-// as it was planned. What pods cost that start elsewhere later is not in it. Decisions of an earlier process do not count. It listens to the planner and is a prometheus.Collector.
+// as it was planned. What pods cost that start elsewhere later is not in it. Decisions of an earlier process do not
+// count. It listens to the planner and is a prometheus.Collector.
 type Savings struct {
 	Snapshot func() *cluster.Snapshot
 	Record   *record.Record
