@@ -9,6 +9,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/translate"
 )
 
 // Launched counts NodeClaims by the digest of the form that their instances were launched in, and by their variants with
@@ -55,8 +56,8 @@ func variantsOf(c *Subject, claim *karpv1.NodeClaim) []string {
 		nodeclass.VariantNeuron:    count(has, "aws.amazon.com/neuron") > 0,
 		nodeclass.VariantRelease:   releaseOf(c, claim) != "",
 	}
-	if count(claim.Spec.Resources.Requests, resourceEFA) > 0 {
-		all[nodeclass.VariantEFA] = count(has, resourceEFA) == 1
+	if slices.Contains(translate.AttachedOf(claim), api.ResourceEFA) {
+		all[nodeclass.VariantEFA] = count(has, api.ResourceEFA) == 1
 		all[nodeclass.VariantEFAs] = !all[nodeclass.VariantEFA]
 	}
 	all[nodeclass.VariantEnclaves] = count(claim.Spec.Resources.Requests, resourceEnclaves) > 0
@@ -93,9 +94,6 @@ func releaseOf(c *Subject, claim *karpv1.NodeClaim) string {
 	}
 	return ""
 }
-
-// resourceEFA counts Elastic Fabric Adapters.
-const resourceEFA = "vpc.amazonaws.com/efa"
 
 // resourceEnclaves counts Nitro Enclaves.
 const resourceEnclaves = "aws.ec2.nitro/nitro_enclaves"

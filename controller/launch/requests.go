@@ -106,7 +106,7 @@ func (r *Requests) For(ctx context.Context, c *karpv1.NodeClaim) (Request, error
 		Tags:    translate.InstanceTags(c),
 		Node:    cloud.NodeSetup{Labels: translate.KnownLabels(c, want), Taints: bootTaints(c)},
 
-		Extended: translate.ExtendedOf(c),
+		Extended: translate.AttachedOf(c),
 		Relaxed:  isRelaxed(c),
 		Ordered:  chosen.ordered,
 	}, class.Annotations, chosen.whole, chosen.few, chosen.room, chosen.leftOut}, nil

@@ -58,6 +58,12 @@ func TestThoseThatAskForAFabricAreLaunchedApart(t *testing.T) {
 	if err != nil || !slices.Equal(other.Extended, []string{efa}) {
 		t.Errorf("SC-446: the request says %v, error %v; want %s", other.Extended, err, efa)
 	}
+	claiming := plain
+	claiming.Pods = []cluster.Pod{{Name: "a", Shape: &cluster.Shape{Drivers: []string{api.DriverEFA}}}}
+	third, err := forms(t, requests, claiming)
+	if err != nil || !slices.Equal(third.Extended, []string{efa}) {
+		t.Errorf("SC-668: for a claim the request says %v, error %v; want %s", third.Extended, err, efa)
+	}
 	first, _ := sameRequest(one)
 	if second, err := sameRequest(other); err != nil || first == second {
 		t.Errorf("SC-446: both are bought with one request, error %v", err)

@@ -55,7 +55,7 @@ type Dimensions struct {
 	bundles []*Bundle // sorted by name
 	within  [][]int   // by bundle: those whose devices all do for it, itself included
 	sets    []set
-	drivers []string // by bundle: of all devices that do for it; empty: of several drivers, or of none
+	drivers [][]string // by bundle: of each request all of whose devices are of one driver; sorted
 	reads   reading
 	offers  map[string][]quantity.Extended // by what the bundles read of an inventory
 }
@@ -276,11 +276,11 @@ func (d *Dimensions) Key() string {
 	return b.String()
 }
 
-// Drivers names the drivers of the devices for these bundles, sorted, where a bundle has to be of one driver.
+// Drivers names the drivers of the devices for these bundles, sorted, where a request has to be of one driver.
 func (d *Dimensions) Drivers(of []Counted) (out []string) {
 	for _, c := range of {
-		if at, known := slices.BinarySearchFunc(d.bundles, c.Name, byName); known && d.drivers[at] != "" {
-			out = append(out, d.drivers[at])
+		if at, known := slices.BinarySearchFunc(d.bundles, c.Name, byName); known {
+			out = append(out, d.drivers[at]...)
 		}
 	}
 	slices.Sort(out)
@@ -288,22 +288,33 @@ func (d *Dimensions) Drivers(of []Counted) (out []string) {
 }
 
 func (d *Dimensions) findDrivers(inventories []*Inventory) {
-	d.drivers = make([]string, len(d.bundles))
-	for b := range d.bundles {
-		names := map[string]bool{}
-		for _, inv := range inventories {
-			for i := range inv.Devices {
-				if d.bundles[b].MayUse(&inv.Devices[i]) {
-					names[inv.Devices[i].Driver] = true
-				}
+	for _, b := range d.bundles {
+		var of []string
+		for i := range b.Requests {
+			if driver := b.Requests[i].driver(inventories); driver != "" {
+				of = append(of, driver)
 			}
 		}
-		for name := range names {
-			if len(names) == 1 {
-				d.drivers[b] = name
+		slices.Sort(of)
+		d.drivers = append(d.drivers, slices.Compact(of))
+	}
+}
+
+// driver is that of all devices which do for a request; empty: they are of several, or there are none.
+func (r *Request) driver(inventories []*Inventory) (driver string) {
+	for _, inv := range inventories {
+		for i := range inv.Devices {
+			meets := func(a Ask) bool { return inv.Devices[i].meets(a.Selector) }
+			if !slices.ContainsFunc(r.Alternatives, meets) {
+				continue
 			}
+			if driver != "" && driver != inv.Devices[i].Driver {
+				return ""
+			}
+			driver = inv.Devices[i].Driver
 		}
 	}
+	return driver
 }
 
 func (d *Dimensions) measure(inv *Inventory) (out []quantity.Extended) {

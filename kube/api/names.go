@@ -100,6 +100,13 @@ const (
 	TenancyDedicated = "dedicated"
 )
 
+// ResourceEFA counts the Elastic Fabric Adapters of an instance, and DriverEFA is the driver of dynamic resource
+// allocation that publishes them.
+const (
+	ResourceEFA = "vpc.amazonaws.com/efa"
+	DriverEFA   = "efa.networking.k8s.aws"
+)
+
 // Annotations that users set or that Daemok keeps its notes in, with the
 // meaning they have for Karpenter.
 const (

@@ -73,7 +73,7 @@ func newTables() *tables {
 	t.claims = claims.New(t.nodes, t.pools)
 	t.policies = policies.New(t.pools, t.claims)
 	t.storage = storage.New(t.shapes, t.nodes)
-	t.devices = devices.New(t.shapes, t.nodes, pools.Offers{Of: t.pools})
+	t.devices = devices.New(t.shapes, t.nodes, pools.Offers{Of: t.pools}, t.claims)
 	t.pods = pods.New(pods.Parts{Shapes: t.shapes, Workloads: t.workloads, Nodes: t.nodes, Claims: t.claims, PDBs: t.pdbs})
 	t.daemons = daemons.New(t.shapes, t.admission)
 	t.buffers = buffers.New(t.shapes, t.admission, t.namespaces)

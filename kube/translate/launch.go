@@ -59,6 +59,17 @@ func InstanceTags(c *karpv1.NodeClaim) map[string]string {
 	return tags
 }
 
+// AttachedOf lists the extended resources that the claim's instance is to have: those that the claim was sized for, and
+// those whose devices its pods request of a driver.
+func AttachedOf(c *karpv1.NodeClaim) []string {
+	out := ExtendedOf(c)
+	if slices.Contains(RequestedDrivers(c), api.DriverEFA) && !slices.Contains(out, api.ResourceEFA) {
+		out = append(out, api.ResourceEFA)
+		slices.Sort(out)
+	}
+	return out
+}
+
 // ExtendedOf lists the extended resources that the claim was sized for.
 func ExtendedOf(c *karpv1.NodeClaim) []string {
 	var names []string

@@ -21,7 +21,9 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
+	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/kube/translate/resourceclaim"
 )
@@ -30,6 +32,11 @@ import (
 type nodes interface {
 	Node(name string) *corev1.Node
 	All() iter.Seq[*corev1.Node]
+}
+
+// claims are what nodes and instances were launched for.
+type claims interface {
+	Claim(name string) *karpv1.NodeClaim
 }
 
 // pools say which nodes can be launched.
@@ -44,6 +51,7 @@ type Table struct {
 	shapes    *shapes.Table
 	nodes     nodes
 	pools     pools
+	launched  claims
 	reader    *resourceclaim.Reader
 	slices    map[string]*resourcev1.ResourceSlice
 	claims    map[types.NamespacedName]*resourcev1.ResourceClaim
@@ -77,9 +85,9 @@ type sharing struct {
 }
 
 // New returns an empty table.
-func New(all *shapes.Table, nodes nodes, pools pools) *Table {
+func New(all *shapes.Table, nodes nodes, pools pools, launched claims) *Table {
 	return &Table{
-		shapes: all, nodes: nodes, pools: pools, reader: resourceclaim.NewReader(),
+		shapes: all, nodes: nodes, pools: pools, launched: launched, reader: resourceclaim.NewReader(),
 		slices:    map[string]*resourcev1.ResourceSlice{},
 		claims:    map[types.NamespacedName]*resourcev1.ResourceClaim{},
 		templates: map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{},
@@ -400,7 +408,7 @@ func (t *Table) showNodes(s *cluster.Snapshot) {
 		}
 		if name, _ := n.Labels.Get(cluster.LabelInstanceType); !n.Initialized {
 			for _, p := range t.world.expected[name] {
-				if !published[p.Driver] {
+				if !published[p.Driver] && (!p.OnRequest || t.launchedFor(n.Claim, p.Driver)) {
 					t.reader.Add(inv, p)
 				}
 			}
@@ -455,6 +463,12 @@ func (t *Table) Serves(node, resource string) bool {
 	return inv.Free(selector) > 0
 }
 
+// launchedFor reports whether an instance was launched with the devices of a driver that it has only then.
+func (t *Table) launchedFor(claim, driver string) bool {
+	c := t.launched.Claim(claim)
+	return c != nil && slices.Contains(translate.RequestedDrivers(c), driver)
+}
+
 // showInstances adds what the instances that are being launched will have: the least of what they may become.
 func (t *Table) showInstances(s *cluster.Snapshot) {
 	if len(s.Instances) > 0 {
@@ -470,6 +484,11 @@ func (t *Table) showInstances(s *cluster.Snapshot) {
 				continue
 			}
 			offers := quantity.Resources{Extended: t.world.offers[name]}
+			if !t.launchedFor(m.Claim, resourceclaim.DriverEFA) {
+				for _, amount := range t.world.onRequest[name] {
+					offers = offers.With(amount, 0)
+				}
+			}
 			if first {
 				for _, e := range offers.Extended {
 					least[e.Name] = e.Amount

@@ -20,6 +20,7 @@ type world struct {
 	same       string                               // equal for dimensions that mean the same
 	expected   map[string][]resourceclaim.Published // by instance type; all types of the catalogues are there
 	offers     map[string][]quantity.Extended       // by instance type, where it has any
+	onRequest  map[string][]string                  // those that an instance lacks unless launched for them
 	catalogues map[*cluster.Catalogue]*cluster.Catalogue
 	common     bool            // several nodes can use some devices
 	local      map[string]bool // if so: by the name of a bundle, whether a node has it on its own, or is expected to
@@ -30,7 +31,7 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 	was := &t.world
 	out := world{from: from{pools: was.from.pools, catalogues: catalogues},
 		expected: map[string][]resourceclaim.Published{}, offers: map[string][]quantity.Extended{},
-		catalogues: map[*cluster.Catalogue]*cluster.Catalogue{}}
+		onRequest: map[string][]string{}, catalogues: map[*cluster.Catalogue]*cluster.Catalogue{}}
 	if t.moved || was.dimensions == nil {
 		out.from.pools = resourceclaim.Pools(t.slices)
 	}
@@ -45,6 +46,7 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 	}
 
 	var all []*device.Inventory
+	bare := map[string]*device.Inventory{} // of instances that are launched for nothing that has to be requested
 	ofTypes := map[string]*device.Inventory{}
 	for _, c := range catalogues {
 		for i := range c.InstanceTypes {
@@ -56,6 +58,9 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 			if list := out.expected[k.Name]; len(list) > 0 {
 				ofTypes[k.Name] = t.inventory(list)
 				all = append(all, ofTypes[k.Name])
+				if without := withoutRequest(list); len(without) < len(list) {
+					bare[k.Name] = t.inventory(without)
+				}
 			}
 		}
 	}
@@ -75,6 +80,15 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 	}
 	for name, inv := range ofTypes {
 		out.offers[name] = out.dimensions.Offers(inv)
+		if bare[name] == nil {
+			continue
+		}
+		least := quantity.Resources{Extended: out.dimensions.Offers(bare[name])}
+		for _, e := range out.offers[name] {
+			if least.Get(e.Name) < e.Amount {
+				out.onRequest[name] = append(out.onRequest[name], e.Name)
+			}
+		}
 	}
 	if out.common = slices.ContainsFunc(out.from.pools, resourceclaim.Pool.IsCommon); out.common {
 		out.local = map[string]bool{}
@@ -88,6 +102,11 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 		out.catalogues = was.catalogues
 	}
 	return out
+}
+
+// withoutRequest is what is expected of an instance that is launched for nothing that has to be requested.
+func withoutRequest(list []resourceclaim.Published) []resourceclaim.Published {
+	return slices.DeleteFunc(slices.Clone(list), func(p resourceclaim.Published) bool { return p.OnRequest })
 }
 
 func (t *Table) inventory(list []resourceclaim.Published) *device.Inventory {
@@ -133,12 +152,14 @@ func (f *from) equal(g *from) bool {
 }
 
 // teachers finds from which node is learned what a driver publishes of an instance type: the newest that is
-// initialized, or none of ours; of two of one age the last by the name of its pool.
+// initialized, or none of ours; of two of one age the last by the name of its pool. A node that was launched without
+// adapters says nothing of how many its type has.
 func (t *Table) teachers(pools []resourceclaim.Pool) map[teaching]teacher {
 	out := map[teaching]teacher{}
 	for i := range pools {
 		names := pools[i].Nodes()
-		if !pools[i].Complete || len(names) != 1 {
+		bare := pools[i].Driver == resourceclaim.DriverEFA && pools[i].IsEmpty()
+		if !pools[i].Complete || len(names) != 1 || bare {
 			continue
 		}
 		n := t.nodes.Node(names[0])
@@ -166,6 +187,9 @@ func (f *from) expect(k *cluster.InstanceType) (out []resourceclaim.Published) {
 		if what.instanceType == k.Name {
 			out = append(out, resourceclaim.Learn(&f.pools[by.pool], by.node))
 		}
+	}
+	for i := range out {
+		out[i].OnRequest = resourceclaim.OnRequest(k, out[i].Driver)
 	}
 	slices.SortFunc(out, func(a, b resourceclaim.Published) int { return cmp.Compare(a.Driver, b.Driver) })
 	return out
@@ -207,6 +231,10 @@ func (w *world) extend(c *cluster.Catalogue, before map[*cluster.Catalogue]*clus
 		k := &out.InstanceTypes[i]
 		amounts := w.offers[k.Name]
 		k.Allocatable, k.Capacity = device.With(k.Allocatable, amounts), device.With(k.Capacity, amounts)
+		if names := w.onRequest[k.Name]; len(names) > 0 {
+			k.OnRequest = slices.Concat(k.OnRequest, names)
+			slices.Sort(k.OnRequest)
+		}
 	}
 	if c.Base != nil {
 		out.Base = w.catalogue(c.Base, before)

@@ -64,6 +64,11 @@ func repeats(list []*resourcev1.ResourceSlice) bool {
 	return false
 }
 
+// IsEmpty reports whether the pool has no device.
+func (p *Pool) IsEmpty() bool {
+	return !slices.ContainsFunc(p.Slices, func(s *resourcev1.ResourceSlice) bool { return len(s.Spec.Devices) > 0 })
+}
+
 // Nodes names the nodes that devices of the pool are bound to, sorted. Devices that several nodes can reach are on
 // none.
 func (p *Pool) Nodes() []string {

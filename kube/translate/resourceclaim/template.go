@@ -16,9 +16,10 @@ import (
 
 // Published is what one driver publishes of a node, or would publish.
 type Published struct {
-	Driver   string
-	Devices  []resourcev1.Device
-	Counters []resourcev1.CounterSet
+	Driver    string
+	Devices   []resourcev1.Device
+	Counters  []resourcev1.CounterSet
+	OnRequest bool // instances have the devices only where they are launched for them
 }
 
 // Learn is what the driver of a complete pool is likely to publish of another node of the same instance type: what it
@@ -66,13 +67,27 @@ func (r *Reader) Add(to *device.Inventory, p Published) {
 const (
 	DriverNVIDIA = "gpu.nvidia.com"
 	DriverNeuron = "neuron.aws.com"
+	DriverEFA    = api.DriverEFA
 )
 
+// OnRequest reports whether instances of a type have the devices of a driver only where they are launched for them.
+func OnRequest(k *cluster.InstanceType, driver string) bool {
+	return driver == DriverEFA && slices.Contains(k.OnRequest, api.ResourceEFA)
+}
+
 // Expected is what drivers are expected to publish of instances of a type before any node of it has shown what they
-// do: NVIDIA GPUs and AWS Neuron devices, each whole, sorted by driver.
+// do: NVIDIA GPUs and AWS Neuron devices, each whole, and Elastic Fabric Adapters, of which nothing is known but how
+// many there are; sorted by driver.
 func Expected(k *cluster.InstanceType) (out []Published) {
 	label := func(key string) string { value, _ := k.Labels.Get(key); return value }
 	number := func(key string) int { n, _ := strconv.Atoi(label(key)); return n }
+	if adapters := k.Capacity.Get(api.ResourceEFA); adapters > 0 {
+		p := Published{Driver: DriverEFA}
+		for i := range adapters {
+			p.Devices = append(p.Devices, resourcev1.Device{Name: fmt.Sprintf("efa-%d", i)})
+		}
+		out = append(out, p)
+	}
 	if label(api.LabelGPUManufacturer) == "nvidia" {
 		p := Published{Driver: DriverNVIDIA}
 		for i := range number(api.LabelGPUCount) {
