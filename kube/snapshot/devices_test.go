@@ -383,6 +383,14 @@ func TestPodsThatShareAClaimDoNotWaitForOneThatHasNoPlace(t *testing.T) {
 			"a nowhere: the pod uses hostNetwork together with hostUsers: false, for which a node must declare " +
 				"the feature UserNamespacesHostNetworkSupport, for which this version does not launch instances " +
 				"yet; it waits for room on nodes that exist\nlaunch g.one for b"},
+		"SC-670 more CPU than any type has": {strings.Replace(shares("a"), `cpu: "1"`, `cpu: "1k"`, 1),
+			"a nowhere: no type has room for cpu 1000 (most: 96)\nlaunch g.one for b"},
+		"SC-670 a node that no pool launches": {spec("a", "nodeSelector: {rack: r1}"),
+			"a nowhere: label rack is set by neither the pool nor its instance types, want in r1\nlaunch g.one for b"},
+		"SC-670 an instance type without the device": {spec("a", "nodeSelector: "+
+			"{node.kubernetes.io/instance-type: c.large}"),
+			"a nowhere: it must share a host with default/b: together they need devices:gpu.nvidia.com 1, and the " +
+				"largest instance type for them, c.large, has devices:gpu.nvidia.com 0\nlaunch g.one for b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mine := strings.Split(has("mine", "n", "gpu-0"), "status:")[0]

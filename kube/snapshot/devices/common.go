@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/effort"
+	"github.com/daemok/daemok/kube/snapshot/pools"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/kube/translate/resourceclaim"
@@ -169,19 +170,21 @@ const (
 
 // place says where a pod of a shape can be with devices of one of the commons.
 func (d *division) place(shape *cluster.Shape, common int) place {
-	return d.meeting(podspec.Reaching(*shape, d.commons[common].From))
+	terms, ok := podspec.Reaching(*shape, d.commons[common].From)
+	return d.meeting(shape, terms, ok)
 }
 
 // meeting says where nodes are that meet one of these alternatives, if there is any such.
-func (d *division) meeting(terms []constraint.Requirements, any bool) place {
+func (d *division) meeting(shape *cluster.Shape, terms []constraint.Requirements, any bool) place {
 	if !any {
 		return nowhere
 	}
-	key := fmt.Sprint(terms)
+	ask := pools.Ask{Terms: terms, Tolerations: shape.Tolerations, Requests: shape.Requests}
+	key := fmt.Sprint(terms, ask.Tolerations, ask.Requests)
 	out, known := d.places[key]
 	if !known {
 		switch {
-		case d.t.pools.MayLaunch(terms):
+		case d.t.offers.MayLaunch(ask):
 			out = onNew
 		case d.isThere(terms):
 			out = onNodes
@@ -246,8 +249,10 @@ func (d *division) find(shape *cluster.Shape, b device.Counted) int {
 		return -1
 	}
 	least := onNodes
-	if d.t.world.local[b.Name] && d.meeting(podspec.Reaching(*shape, nil)) == onNew {
-		least = onNew
+	if d.t.world.local[b.Name] {
+		if terms, ok := podspec.Reaching(*shape, nil); d.meeting(shape, terms, ok) == onNew {
+			least = onNew
+		}
 	}
 	for want := onNew; want >= least; want-- {
 		for i := range d.commons {

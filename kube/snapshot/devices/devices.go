@@ -18,10 +18,10 @@ import (
 
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	"github.com/daemok/daemok/kube/snapshot/pools"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/podspec"
@@ -39,9 +39,9 @@ type claims interface {
 	Claim(name string) *karpv1.NodeClaim
 }
 
-// pools say which nodes can be launched.
-type pools interface {
-	MayLaunch(terms []constraint.Requirements) bool
+// offers say which nodes can be launched.
+type offers interface {
+	MayLaunch(a pools.Ask) bool
 }
 
 // Table holds what is known of devices. It is not safe for concurrent use. Build it with New.
@@ -50,7 +50,7 @@ type Table struct {
 
 	shapes    *shapes.Table
 	nodes     nodes
-	pools     pools
+	offers    offers
 	launched  claims
 	reader    *resourceclaim.Reader
 	slices    map[string]*resourcev1.ResourceSlice
@@ -85,9 +85,9 @@ type sharing struct {
 }
 
 // New returns an empty table.
-func New(all *shapes.Table, nodes nodes, pools pools, launched claims) *Table {
+func New(all *shapes.Table, nodes nodes, offers offers, launched claims) *Table {
 	return &Table{
-		shapes: all, nodes: nodes, pools: pools, launched: launched, reader: resourceclaim.NewReader(),
+		shapes: all, nodes: nodes, offers: offers, launched: launched, reader: resourceclaim.NewReader(),
 		slices:    map[string]*resourcev1.ResourceSlice{},
 		claims:    map[types.NamespacedName]*resourcev1.ResourceClaim{},
 		templates: map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{},
@@ -173,12 +173,12 @@ func (t *Table) ArePartial(partial bool) {
 
 // Unpublished lists those of the drivers that do not publish a complete pool of devices of the node, in their order.
 func (t *Table) Unpublished(node string, drivers []string) (out []string) {
-	pools := resourceclaim.Pools(t.slices)
+	all := resourceclaim.Pools(t.slices)
 	for _, driver := range drivers {
 		publishes := func(p resourceclaim.Pool) bool {
 			return p.Driver == driver && p.Complete && slices.Contains(p.Nodes(), node)
 		}
-		if !slices.ContainsFunc(pools, publishes) {
+		if !slices.ContainsFunc(all, publishes) {
 			out = append(out, driver)
 		}
 	}
@@ -196,7 +196,6 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	}
 	t.served = t.reader.Extended()
 	t.readClaims()
-	t.share()
 	bundles := t.divide()
 	before := t.world.same
 	if len(bundles) > 0 {
@@ -204,6 +203,7 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	} else {
 		t.world = world{}
 	}
+	t.share()
 	t.divideCommon()
 	if t.stale || t.world.same != before {
 		t.shapes.DevicesChanged()
@@ -238,6 +238,7 @@ func (t *Table) readClaims() {
 func (t *Table) share() {
 	before := t.shared
 	t.shared = map[types.NamespacedName]sharing{}
+	users, served := t.users(), map[string]bool{}
 	for user := range t.shapes.DeviceUsers() {
 		for _, use := range user.DeviceUses() {
 			if use.Template != "" {
@@ -245,6 +246,9 @@ func (t *Table) share() {
 			}
 			if use.State != podspec.HasNode && !t.isAble(user) {
 				use.State = podspec.NeedsNone
+			}
+			if use.State == podspec.AwaitsNode && users[use.Claim] > 1 && !t.isServed(user, served) {
+				use.State = podspec.FitsNowhere
 			}
 			s := t.shared[use.Claim]
 			if s.pods++; s.pods == 1 || use.State < s.state || use.State == s.state && use.Pod < s.by {
@@ -263,6 +267,48 @@ func (t *Table) isAble(user *shapes.Entry) bool {
 		return whyNot != "" || t.read[spec].whyNot != ""
 	}
 	return !slices.ContainsFunc(user.DeviceUses(), missing) && t.shapes.WithoutDevices(user).Unable == ""
+}
+
+// users counts the pods that use each claim, of those that more than one may use.
+func (t *Table) users() map[types.NamespacedName]int {
+	out := map[types.NamespacedName]int{}
+	for user := range t.shapes.DeviceUsers() {
+		for _, use := range user.DeviceUses() {
+			if use.Template == "" {
+				out[use.Claim]++
+			}
+		}
+	}
+	return out
+}
+
+// isServed reports whether some pool may launch a node on which a pod can have its devices, if it is alone there. known
+// is what has been found of pods that are alike.
+func (t *Table) isServed(user *shapes.Entry, known map[string]bool) bool {
+	shape := t.shapes.WithoutDevices(user)
+	var all []device.Counted
+	for _, use := range user.DeviceUses() {
+		if spec, claim, _ := t.look(use); claim == nil || claim.Status.Allocation == nil {
+			all = append(all, t.read[spec].bundles...)
+		}
+	}
+	if t.world.common {
+		all = nil // other nodes may do too
+	}
+	terms, ok := podspec.Reaching(shape, nil)
+	if !ok {
+		return false
+	}
+	ask := pools.Ask{Terms: terms, Tolerations: shape.Tolerations,
+		Requests: device.With(shape.Requests, t.world.needs(all)),
+		Devices:  func(instanceType string) []quantity.Extended { return t.world.offers[instanceType] }}
+	key := fmt.Sprint(ask.Terms, ask.Tolerations, ask.Requests)
+	served, found := known[key]
+	if !found {
+		served = t.offers.MayLaunch(ask)
+		known[key] = served
+	}
+	return served
 }
 
 func (t *Table) readClaim(spec *resourcev1.ResourceClaimSpec) read {
@@ -388,9 +434,9 @@ func (t *Table) Show(s *cluster.Snapshot) {
 // showNodes adds to nodes what is free there and what their pods have. What a driver has yet to publish of a node that
 // is not initialized is what it is expected to.
 func (t *Table) showNodes(s *cluster.Snapshot) {
-	on, pools := map[string][]*resourceclaim.Pool{}, t.published()
-	for i := range pools {
-		p := &pools[i]
+	on, all := map[string][]*resourceclaim.Pool{}, t.published()
+	for i := range all {
+		p := &all[i]
 		for _, node := range p.Nodes() {
 			on[node] = append(on[node], p)
 		}
@@ -454,10 +500,10 @@ func (t *Table) Serves(node, resource string) bool {
 	if !served {
 		return false
 	}
-	inv, pools := &device.Inventory{}, resourceclaim.Pools(t.slices)
-	for i := range pools {
-		if slices.Contains(pools[i].Nodes(), node) {
-			t.reader.AddPool(inv, &pools[i], node, resourceclaim.Allocated{})
+	inv, all := &device.Inventory{}, resourceclaim.Pools(t.slices)
+	for i := range all {
+		if slices.Contains(all[i].Nodes(), node) {
+			t.reader.AddPool(inv, &all[i], node, resourceclaim.Allocated{})
 		}
 	}
 	return inv.Free(selector) > 0

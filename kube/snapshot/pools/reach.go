@@ -2,41 +2,60 @@ package pools
 
 import (
 	"slices"
+	"time"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/translate"
 )
 
 // Offers says which nodes pools offer.
 type Offers struct{ Of *Table }
 
-// MayLaunch reports whether some pool offers instances that meet one of these alternatives; none at all means any
-// instance. It asks neither for room within limits nor whether an offering is available now.
-func (o Offers) MayLaunch(terms []constraint.Requirements) bool {
+// Ask is what a pod requires of an instance.
+type Ask struct {
+	Terms       []constraint.Requirements // alternatives; none at all means any instance
+	Tolerations []constraint.Toleration
+	Requests    quantity.Resources
+	Devices     func(instanceType string) []quantity.Extended // what instances have beside what is offered; nil: nothing
+}
+
+// MayLaunch reports whether some pool offers an instance that a pod may run on, if it has it for itself. It asks
+// neither for room within limits nor whether an offering is available now, and daemon pods count for nothing.
+func (o Offers) MayLaunch(a Ask) bool {
 	t := o.Of
-	for id, p := range t.pools {
-		if requirements, err := translate.PoolRequirements(p); err == nil &&
-			offers(t.Overlaid(id, t.Offered(p.Class)), translate.PoolLabels(p), requirements, terms) {
+	for id, object := range t.pools {
+		p, err := translate.Pool(object, 0, time.Time{})
+		p.Catalogue = t.Overlaid(id, t.Offered(object.Class))
+		if err == nil && a.mayBeOf(&p) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(t.recalled, func(p cluster.Pool) bool {
-		return !t.isSeen(p.ID) && offers(p.Catalogue, p.Labels, p.Requirements, terms)
-	})
+	return slices.ContainsFunc(t.recalled, func(p cluster.Pool) bool { return !t.isSeen(p.ID) && a.mayBeOf(&p) })
 }
 
-func offers(c *cluster.Catalogue, labels constraint.Labels, of constraint.Requirements,
-	terms []constraint.Requirements) bool {
-	if c == nil {
+func (a *Ask) mayBeOf(p *cluster.Pool) bool {
+	_, tainted := constraint.Untolerated(p.Taints, a.Tolerations)
+	if tainted || p.Catalogue == nil || p.Replicas != nil {
 		return false
 	}
-	for i := range c.InstanceTypes {
-		k := &c.InstanceTypes[i]
+	for i := range p.Catalogue.InstanceTypes {
+		k := &p.Catalogue.InstanceTypes[i]
+		room := k.Allocatable
+		if a.Devices != nil {
+			for _, e := range a.Devices(k.Name) {
+				room = room.With(e.Name, e.Amount)
+			}
+		}
+		if !a.Requests.FitsIn(room) {
+			continue
+		}
 		for j := range k.Offerings {
-			has := labels.Merge(k.Labels).Merge(k.Offerings[j].Labels)
-			meets := func(term constraint.Requirements) bool { return canMeet(has, of, term) }
-			if canMeet(has, nil, present(of, has)) && (len(terms) == 0 || slices.ContainsFunc(terms, meets)) {
+			has := p.Labels.Merge(k.Labels).Merge(k.Offerings[j].Labels)
+			meets := func(term constraint.Requirements) bool { return canMeet(has, p.Requirements, term) }
+			offered := canMeet(has, nil, present(p.Requirements, has))
+			if offered && (len(a.Terms) == 0 || slices.ContainsFunc(a.Terms, meets)) {
 				return true
 			}
 		}

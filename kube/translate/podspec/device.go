@@ -28,6 +28,7 @@ const (
 	AwaitsNode                          // the scheduler has found none
 	IsNew                               // the scheduler has yet to look
 	AwaitsOthers                        // the ProvisioningRequest that it consumes may have to have capacity before
+	FitsNowhere                         // no pool has instances for it
 	NeedsNone                           // now: it ends, is gated, or no instance can be launched for it
 )
 
