@@ -14,7 +14,6 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/effort"
-	"github.com/daemok/daemok/kube/snapshot/pools"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/kube/translate/resourceclaim"
@@ -94,9 +93,9 @@ func (t *Table) divideCommon() {
 
 // wanting lists the pods that wait for devices, in the order in which they get those that several nodes can use.
 func (d *division) wanting() (out []wanting) {
-	t := d.t
+	t, c := d.t, claimants{t: d.t}
 	for user := range t.shapes.DeviceUsers() {
-		if user.Node != "" || !t.isAble(user) {
+		if user.Node != "" || !c.isAble(user) {
 			continue
 		}
 		w := wanting{shape: t.shapes.WithoutDevices(user)}
@@ -179,12 +178,12 @@ func (d *division) meeting(shape *cluster.Shape, terms []constraint.Requirements
 	if !any {
 		return nowhere
 	}
-	ask := pools.Ask{Terms: terms, Tolerations: shape.Tolerations, Requests: shape.Requests}
-	key := fmt.Sprint(terms, ask.Tolerations, ask.Requests)
+	a := ask{terms: terms, tolerations: shape.Tolerations, requests: shape.Requests}
+	key := fmt.Sprint(a.terms, a.tolerations, a.requests)
 	out, known := d.places[key]
 	if !known {
 		switch {
-		case d.t.offers.MayLaunch(ask):
+		case a.mayBeOfAny(d.t.offers):
 			out = onNew
 		case d.isThere(terms):
 			out = onNodes

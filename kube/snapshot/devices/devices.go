@@ -21,7 +21,6 @@ import (
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
-	"github.com/daemok/daemok/kube/snapshot/pools"
 	"github.com/daemok/daemok/kube/snapshot/shapes"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/podspec"
@@ -39,9 +38,9 @@ type claims interface {
 	Claim(name string) *karpv1.NodeClaim
 }
 
-// offers say which nodes can be launched.
+// offers are the pools that can launch nodes.
 type offers interface {
-	MayLaunch(a pools.Ask) bool
+	Pools() iter.Seq[cluster.Pool]
 }
 
 // Table holds what is known of devices. It is not safe for concurrent use. Build it with New.
@@ -74,14 +73,6 @@ type read struct {
 	claim   device.Claim
 	bundles []device.Counted
 	whyNot  string
-}
-
-// sharing is the pods that use a claim, and the one that takes its devices for all: of those that can have them soonest
-// the first by UID.
-type sharing struct {
-	pods  int
-	by    types.UID
-	state podspec.DeviceUserState // of that one
 }
 
 // New returns an empty table.
@@ -231,84 +222,6 @@ func (t *Table) readClaims() {
 			t.read[spec] = r
 		}
 	}
-}
-
-// share finds which pod takes the devices of each claim that several may use, and has pods looked at again where that
-// is another one than before: the first may have ended, or another can be placed before it.
-func (t *Table) share() {
-	before := t.shared
-	t.shared = map[types.NamespacedName]sharing{}
-	users, served := t.users(), map[string]bool{}
-	for user := range t.shapes.DeviceUsers() {
-		for _, use := range user.DeviceUses() {
-			if use.Template != "" {
-				continue
-			}
-			if use.State != podspec.HasNode && !t.isAble(user) {
-				use.State = podspec.NeedsNone
-			}
-			if use.State == podspec.AwaitsNode && users[use.Claim] > 1 && !t.isServed(user, served) {
-				use.State = podspec.FitsNowhere
-			}
-			s := t.shared[use.Claim]
-			if s.pods++; s.pods == 1 || use.State < s.state || use.State == s.state && use.Pod < s.by {
-				s.by, s.state = use.Pod, use.State
-			}
-			t.shared[use.Claim] = s
-		}
-	}
-	t.stale = t.stale || !maps.Equal(t.shared, before)
-}
-
-// isAble reports whether an instance can be launched for a pod, as far as it, its volumes and its claims say.
-func (t *Table) isAble(user *shapes.Entry) bool {
-	missing := func(use podspec.DeviceUse) bool {
-		spec, _, whyNot := t.look(use)
-		return whyNot != "" || t.read[spec].whyNot != ""
-	}
-	return !slices.ContainsFunc(user.DeviceUses(), missing) && t.shapes.WithoutDevices(user).Unable == ""
-}
-
-// users counts the pods that use each claim, of those that more than one may use.
-func (t *Table) users() map[types.NamespacedName]int {
-	out := map[types.NamespacedName]int{}
-	for user := range t.shapes.DeviceUsers() {
-		for _, use := range user.DeviceUses() {
-			if use.Template == "" {
-				out[use.Claim]++
-			}
-		}
-	}
-	return out
-}
-
-// isServed reports whether some pool may launch a node on which a pod can have its devices, if it is alone there. known
-// is what has been found of pods that are alike.
-func (t *Table) isServed(user *shapes.Entry, known map[string]bool) bool {
-	shape := t.shapes.WithoutDevices(user)
-	var all []device.Counted
-	for _, use := range user.DeviceUses() {
-		if spec, claim, _ := t.look(use); claim == nil || claim.Status.Allocation == nil {
-			all = append(all, t.read[spec].bundles...)
-		}
-	}
-	if t.world.common {
-		all = nil // other nodes may do too
-	}
-	terms, ok := podspec.Reaching(shape, nil)
-	if !ok {
-		return false
-	}
-	ask := pools.Ask{Terms: terms, Tolerations: shape.Tolerations,
-		Requests: device.With(shape.Requests, t.world.needs(all)),
-		Devices:  func(instanceType string) []quantity.Extended { return t.world.offers[instanceType] }}
-	key := fmt.Sprint(ask.Terms, ask.Tolerations, ask.Requests)
-	served, found := known[key]
-	if !found {
-		served = t.offers.MayLaunch(ask)
-		known[key] = served
-	}
-	return served
 }
 
 func (t *Table) readClaim(spec *resourcev1.ResourceClaimSpec) read {

@@ -1,61 +1,52 @@
-package pools
+package devices
 
 import (
 	"slices"
-	"time"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
-	"github.com/daemok/daemok/kube/translate"
 )
 
-// Offers says which nodes pools offer.
-type Offers struct{ Of *Table }
-
-// Ask is what a pod requires of an instance.
-type Ask struct {
-	Terms       []constraint.Requirements // alternatives; none at all means any instance
-	Tolerations []constraint.Toleration
-	Requests    quantity.Resources
-	Devices     func(instanceType string) []quantity.Extended // what instances have beside what is offered; nil: nothing
+// ask is what a pod requires of an instance.
+type ask struct {
+	terms       []constraint.Requirements // alternatives; none at all means any instance
+	tolerations []constraint.Toleration
+	requests    quantity.Resources
+	devices     map[string][]quantity.Extended // by instance type: what instances have beside what is offered
 }
 
-// MayLaunch reports whether some pool offers an instance that a pod may run on, if it has it for itself. It asks
-// neither for room within limits nor whether an offering is available now, and daemon pods count for nothing.
-func (o Offers) MayLaunch(a Ask) bool {
-	t := o.Of
-	for id, object := range t.pools {
-		p, err := translate.Pool(object, 0, time.Time{})
-		p.Catalogue = t.Overlaid(id, t.Offered(object.Class))
-		if err == nil && a.mayBeOf(&p) {
+// mayBeOfAny reports whether some pool may launch an instance for the pod.
+func (a *ask) mayBeOfAny(all offers) bool {
+	for p := range all.Pools() {
+		if a.mayBeOf(&p) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(t.recalled, func(p cluster.Pool) bool { return !t.isSeen(p.ID) && a.mayBeOf(&p) })
+	return false
 }
 
-func (a *Ask) mayBeOf(p *cluster.Pool) bool {
-	_, tainted := constraint.Untolerated(p.Taints, a.Tolerations)
+// mayBeOf reports whether a pool offers an instance that the pod may run on, if it has it for itself. It asks neither
+// for room within limits nor whether an offering is available now, and daemon pods count for nothing.
+func (a *ask) mayBeOf(p *cluster.Pool) bool {
+	_, tainted := constraint.Untolerated(p.Taints, a.tolerations)
 	if tainted || p.Catalogue == nil || p.Replicas != nil {
 		return false
 	}
 	for i := range p.Catalogue.InstanceTypes {
 		k := &p.Catalogue.InstanceTypes[i]
 		room := k.Allocatable
-		if a.Devices != nil {
-			for _, e := range a.Devices(k.Name) {
-				room = room.With(e.Name, e.Amount)
-			}
+		for _, e := range a.devices[k.Name] {
+			room = room.With(e.Name, e.Amount)
 		}
-		if !a.Requests.FitsIn(room) {
+		if !a.requests.FitsIn(room) {
 			continue
 		}
 		for j := range k.Offerings {
 			has := p.Labels.Merge(k.Labels).Merge(k.Offerings[j].Labels)
 			meets := func(term constraint.Requirements) bool { return canMeet(has, p.Requirements, term) }
 			offered := canMeet(has, nil, present(p.Requirements, has))
-			if offered && (len(a.Terms) == 0 || slices.ContainsFunc(a.Terms, meets)) {
+			if offered && (len(a.terms) == 0 || slices.ContainsFunc(a.terms, meets)) {
 				return true
 			}
 		}
