@@ -326,7 +326,7 @@ func (p *Pool) MayLabel(key string, requirements constraint.Requirements) constr
 // Cost: linear in nodes and instances.
 func (s *Snapshot) Balance(id PoolID) (out Balance) {
 	for i := range s.Nodes {
-		if n := &s.Nodes[i]; n.Pool == id && n.Claim != "" && !n.Deleting {
+		if n := &s.Nodes[i]; n.Pool == id && n.Claim != "" && !n.Deleting && !n.Closed {
 			out.Count(n.IsSpot(), 1)
 		}
 	}

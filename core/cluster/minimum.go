@@ -49,6 +49,12 @@ func (b *Balance) Count(spot bool, n int64) {
 // Short is how many on-demand nodes are missing; 0 where the minimum is kept.
 func (m Minimum) Short(b Balance) int64 { return max(0, m.Of(b.OnDemand+b.Spot)-b.OnDemand) }
 
+// Lowers reports whether a change leaves too few on-demand nodes, and fewer of them than there are or more missing.
+func (m Minimum) Lowers(before, after Balance) bool {
+	short := m.Short(after)
+	return short > 0 && (after.OnDemand < before.OnDemand || short > m.Short(before))
+}
+
 // unlimited stands for as many spot instances as anyone has.
 const unlimited = 1 << 32
 

@@ -58,6 +58,29 @@ func TestASpotInstanceIsAdmittedWhereTheMinimumIsKeptAfterIt(t *testing.T) {
 	}
 }
 
+// A pool that has its minimum keeps it, and one that lacks it loses no on-demand node.
+func TestAChangeLowersOnDemandNodes(t *testing.T) {
+	three, half := cluster.Minimum{Least: 3}, cluster.Minimum{Least: 50, Percent: true}
+	for _, tt := range []struct {
+		least         cluster.Minimum
+		before, after cluster.Balance
+		lowers        bool
+	}{
+		{three, cluster.Balance{OnDemand: 4, Spot: 1}, cluster.Balance{OnDemand: 3, Spot: 1}, false},
+		{three, cluster.Balance{OnDemand: 3, Spot: 1}, cluster.Balance{OnDemand: 2, Spot: 1}, true},
+		{three, cluster.Balance{OnDemand: 3}, cluster.Balance{OnDemand: 2}, false},                  // all are on demand
+		{three, cluster.Balance{OnDemand: 2, Spot: 1}, cluster.Balance{OnDemand: 1, Spot: 1}, true}, // as short as before
+		{three, cluster.Balance{OnDemand: 2, Spot: 2}, cluster.Balance{OnDemand: 2, Spot: 1}, false},
+		{three, cluster.Balance{OnDemand: 2, Spot: 2}, cluster.Balance{OnDemand: 2, Spot: 2}, false}, // a replacement
+		{half, cluster.Balance{OnDemand: 1, Spot: 2}, cluster.Balance{Spot: 2}, true},
+		{half, cluster.Balance{OnDemand: 2, Spot: 2}, cluster.Balance{OnDemand: 2, Spot: 3}, true},
+	} {
+		if got := tt.least.Lowers(tt.before, tt.after); got != tt.lowers {
+			t.Errorf("%s: from %+v to %+v lowers it: %t, want %t", tt.least, tt.before, tt.after, got, tt.lowers)
+		}
+	}
+}
+
 func TestWhatMayYetBeASpotInstanceCountsAsOne(t *testing.T) {
 	pool := cluster.PoolID{Kind: "NodePool", Name: "default"}
 	labelled := func(option string) constraint.Labels {

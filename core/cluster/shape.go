@@ -63,6 +63,9 @@ type Spread struct {
 	Soft            bool  // ScheduleAnyway: gives way
 	IgnoreNodeTerms bool  // nodeAffinityPolicy Ignore: nodes that the pod does not want are domains too
 	HonourTaints    bool  // nodeTaintsPolicy Honor: nodes whose taints it does not tolerate are none
+	// Among are alternatives, of which one holds for every domain, where IgnoreNodeTerms; none: any node may be one. No
+	// snapshot of a cluster says so; plans do, which want fewer nodes for a pod than it does.
+	Among []constraint.Requirements
 }
 
 // Neighbours wants chosen pods in the same domain, or none of them there.

@@ -32,14 +32,14 @@ func balancesOf(s *cluster.Snapshot) balances {
 }
 
 // without says why a node of the pool, or an instance being launched, may not go, even if these are launched: the pool
-// would have fewer on-demand nodes than its minimum, and be shorter of them than it is; empty: it may.
+// would have fewer on-demand nodes than its minimum, see cluster.Minimum.Lowers; empty: it may.
 func (b balances) without(id cluster.PoolID, spot bool, with *place.Result) string {
 	of := b[id]
 	if of == nil {
 		return ""
 	}
 	after := of.after(id, spot, with)
-	if of.least.Short(after) <= of.least.Short(of.Balance) {
+	if !of.least.Lowers(of.Balance, after) {
 		return ""
 	}
 	return fmt.Sprintf("%s of %s of %s: without it %d of %d nodes are on demand", cluster.LimitOnDemand, of.least, id,

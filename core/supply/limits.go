@@ -129,7 +129,7 @@ func (v *Limits) GiveBack(takes []Take) {
 // Depart accounts for a node that goes: minimums no longer count it. What it takes of other limits it takes until it is
 // gone, see GiveBack. It reports whether a minimum counted it.
 func (v *Limits) Depart(n *cluster.Node) (counted bool) {
-	if v == nil || n.Claim == "" || n.Deleting {
+	if v == nil || n.Claim == "" || n.Deleting || n.Closed {
 		return false
 	}
 	for i := range v.list {

@@ -1,10 +1,13 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
@@ -12,6 +15,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
+	"github.com/daemok/daemok/test/store"
 )
 
 // What a pool says of its minimum by now, and which of its nodes are on demand by now, is looked at once more before a
@@ -35,6 +39,7 @@ func TestTheMinimumOfOnDemandNodesIsLookedAtOnceMore(t *testing.T) {
 		"enough are left":                  {"1", plan.Empty, has(on, on, spot), unit{}, true},
 		"by now too few would be":          {"2", plan.Empty, has(on, on, spot), unit{}, false},
 		"a share":                          {"50%", plan.Underutilized, has(on, spot), unit{}, false},
+		"too few are there as it is":       {"3", plan.Underutilized, has(on, on, spot), unit{}, false},
 		"a spot node":                      {"2", plan.Underutilized, has(spot, on), unit{}, true},
 		"it cannot be read":                {"many", plan.Empty, has(on, on), unit{}, false},
 		"another is to come":               {"1", plan.Drifted, has(on, spot), comes(on), true},
@@ -67,6 +72,37 @@ func TestTheMinimumOfOnDemandNodesIsLookedAtOnceMore(t *testing.T) {
 				t.Errorf("the answer is %v; want it to go: %v", err, tt.goes)
 			}
 		})
+	}
+}
+
+// An instance that is yet to be launched may turn out to be unavailable, so that no on-demand node goes for it before.
+func TestAnOnDemandNodeWaitsForAnInstanceToBeLaunched(t *testing.T) {
+	y, ctx := newYard(t, 2), context.Background()
+	edited(y, "", "default", &karpv1.NodePool{}, func(p *karpv1.NodePool) {
+		p.Annotations = map[string]string{api.AnnotationOnDemandMinimum: "1"}
+	})
+	for name, option := range map[string]string{"n-0": "on-demand", "n-1": "spot"} {
+		edited(y, "", name, &corev1.Node{}, func(n *corev1.Node) { n.Labels[api.LabelCapacityType] = option })
+	}
+	comes := &karpv1.NodeClaim{Spec: store.ClaimSpec()}
+	comes.Name, comes.Labels = "comes", map[string]string{api.LabelNodePool: "default"}
+	y.create(comes)
+	id := translate.NodePools().ID("default")
+	u := &unit{Move: plan.Move{Removals: []plan.Removal{{Node: "n-0", Claim: "old-0", Pool: id, Reason: plan.Empty}}}}
+	goes := func() bool {
+		p, err := y.applier(nil).readPool(ctx, id, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.take(&request{Removal: u.Removals[0], unit: u}) == nil
+	}
+	if goes() {
+		t.Error("the only on-demand node goes while another waits to be launched")
+	}
+	edited(y, "", "comes", comes, func(c *karpv1.NodeClaim) { c.Labels[api.LabelCapacityType] = "on-demand" })
+	y.status(comes, func() { comes.Status.ProviderID = "aws:///a/i-comes" })
+	if !goes() {
+		t.Error("it stays once the other one is launched")
 	}
 }
 
