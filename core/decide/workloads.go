@@ -190,12 +190,19 @@ func (x ofWorkload) of(s *cluster.Snapshot) *cluster.Pod {
 	return &s.Nodes[x.node].Pods[x.at]
 }
 
-// pinned is the shape with on-demand nodes wanted.
+// pinned is the shape with on-demand nodes wanted. kube-scheduler knows nothing of that: it counts pods of a spread
+// on all nodes that the pod itself wants.
 func (to *pins) pinned(shape *cluster.Shape) *cluster.Shape {
 	out := to.shapes[shape]
 	if out == nil {
 		own := *shape
 		own.NodeTerms = feasibility.Cross(shape.NodeTerms, to.terms)
+		own.Spread = slices.Clone(shape.Spread)
+		for i := range own.Spread {
+			if x := &own.Spread[i]; !x.IgnoreNodeTerms {
+				x.IgnoreNodeTerms, x.Among = true, shape.NodeTerms
+			}
+		}
 		out, to.shapes[shape] = &own, &own
 	}
 	return out

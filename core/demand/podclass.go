@@ -83,6 +83,9 @@ func RulesText(s *cluster.Shape) string {
 	for i := range s.Spread {
 		x := &s.Spread[i]
 		fmt.Fprintf(&b, "|spread %s %d %d %v%v%v ", x.Key, x.MaxSkew, x.MinDomains, x.Soft, x.IgnoreNodeTerms, x.HonourTaints)
+		for _, t := range x.Among {
+			b.WriteString("|among " + t.String())
+		}
 		selectorText(&b, x.Selector)
 	}
 	for i := range s.Neighbours {

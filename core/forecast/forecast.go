@@ -166,7 +166,7 @@ func preferences(s *cluster.Shape) string {
 		fmt.Fprint(&out, " prefers ", p.Weight, p.Term)
 	}
 	for _, x := range s.Spread {
-		fmt.Fprint(&out, " spread ", x.Key, x.MaxSkew, x.MinDomains, x.Soft, x.IgnoreNodeTerms, x.HonourTaints)
+		fmt.Fprint(&out, " spread ", x.Key, x.MaxSkew, x.MinDomains, x.Soft, x.IgnoreNodeTerms, x.HonourTaints, x.Among)
 	}
 	for _, n := range s.Neighbours {
 		fmt.Fprint(&out, " neighbours ", n.Key, n.Apart, n.Weight, n.Volume)

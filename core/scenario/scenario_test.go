@@ -156,6 +156,7 @@ var mayBeZero = map[string]string{
 	"Offering.Cover":         "likewise",
 	"Cover.By":               "likewise",
 	"Cover.Listed":           "likewise",
+	"Spread.Among":           "plans say so of pods for which they want fewer nodes",
 	"ReservedInstances.Zone": "size-flexible ones have none",
 
 	"ReservedInstances.Flexible": "zonal ones are of one size",

@@ -24,7 +24,7 @@ type filter struct {
 // filterFor returns the number of the filter for one spread of a pod whose
 // hard spreads have these keys.
 func (b *Board) filterFor(s *cluster.Shape, spread *cluster.Spread, keys []int) int {
-	f := &filter{keys: keys, honour: spread.HonourTaints}
+	f := &filter{keys: keys, honour: spread.HonourTaints, terms: spread.Among}
 	if !spread.IgnoreNodeTerms {
 		f.terms = s.NodeTerms
 	}
