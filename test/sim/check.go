@@ -40,6 +40,8 @@ type Meter struct {
 	Interrupted int // spot instances, by a replay's market
 	Provisioned int // ProvisioningRequests that got their capacity
 	Consumed    int // of these, whose pods came
+	OnDemand    int // instances that a minimum of a pool, or of pods, kept from being spot instances
+	Covered     int // instances that were launched since a commitment pays for them
 	Early       int // instances that went to save money before they had paid back, though nothing had happened from outside
 }
 
@@ -58,6 +60,8 @@ func (m *Meter) Add(o Meter) {
 	m.Again += o.Again
 	m.Interrupted += o.Interrupted
 	m.Early += o.Early
+	m.OnDemand += o.OnDemand
+	m.Covered += o.Covered
 	m.Provisioned += o.Provisioned
 	m.Consumed += o.Consumed
 }
@@ -148,6 +152,11 @@ func (c *checks) ordering(w *World, m *instance) {
 	}
 	w.kept.quotas.ordering(m)
 	c.needed(w, m)
+	if m.launch.Choice.Cover.By != "" {
+		c.meter.Covered++
+	} else if p := m.pool.Pool; !m.launch.MayBeSpot() && p.Requirements.Get(cluster.LabelCapacityType).Allows("spot") {
+		c.meter.OnDemand++
+	}
 }
 
 // joinsWithin is how long an instance on order is waited for by pods that could be
@@ -208,6 +217,9 @@ func (c *checks) lettingGo(w *World, v *move) {
 	}
 	c.budgets(w, v)
 	c.homes(w, v)
+	if why := v.lacksOnDemand(w); why != "" {
+		w.broken("minimum", v.basis, v.plan(), "after the %s %s", v, why)
+	}
 }
 
 // plan is the move as a plan of its own, for reports.
@@ -232,6 +244,24 @@ func (c *checks) budgets(w *World, v *move) {
 			w.broken("budget", v.basis, v.plan(), "%d nodes of %s are disrupted or not ready, and the budget is %d", share.Used, r.Pool, most)
 		}
 	}
+}
+
+// lacksOnDemand says which pool would have too few on-demand nodes by now once the nodes of a move go.
+func (v *move) lacksOnDemand(w *World) string {
+	leaving, came := map[string]bool{}, map[string]bool{}
+	for _, r := range v.leaving {
+		if !r.gone && r.Reason != plan.Expired {
+			leaving[r.Node] = true
+		}
+	}
+	for _, m := range v.claims {
+		came[m.claim] = true
+	}
+	s := w.photo()
+	for i := range s.Nodes {
+		s.Nodes[i].Deleting = w.instanceOf(s.Nodes[i].Claim).deleted()
+	}
+	return promise.Goes(s, leaving, came)
 }
 
 // homes looks whether every pod that must leave has a place now, on nodes that

@@ -26,6 +26,7 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 	if why := promise.Requests(s, p); why != "" {
 		w.broken("request", s, p, "%s", why)
 	}
+	paidFor(w, s, p)
 	shares := disruption.Shares(s.Nodes)
 	seen := map[string]bool{}
 	for i := range p.Moves {
@@ -36,6 +37,19 @@ func (c *checks) planned(w *World, s *cluster.Snapshot, p *plan.Plan) {
 			seen[r.Node] = true
 			w.decided(s, p, &p.Moves[i], &r, shares)
 		}
+	}
+}
+
+// paidFor looks at what a plan makes of minimums of on-demand nodes and of commitments.
+func paidFor(w *World, s *cluster.Snapshot, p *plan.Plan) {
+	if why := promise.OnDemand(s, p); why != "" {
+		w.broken("minimum", s, p, "%s", why)
+	}
+	if why := promise.Pays(s, p); why != "" {
+		w.broken("commitment", s, p, "%s", why)
+	}
+	if why := promise.Unused(s, p); why != "" {
+		w.broken("commitment", s, p, "%s", why)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/test/sim/drawn"
 )
 
 // zones of every world.
@@ -20,6 +21,8 @@ func newWorld(o Options) *World {
 	w.drawPools()
 	w.drawDaemons()
 	w.drawWorks()
+	drawMinimums(w)
+	drawCommitments(w)
 	w.kept.draw()
 	return w
 }
@@ -43,15 +46,16 @@ func (w *World) drawCatalogue() {
 		name   string
 		memory int64 // GiB a core
 	}{{"c", 2}, {"m", 4}, {"r", 8}} {
-		for size := int64(2); size <= 16; size *= 2 {
-			name := fmt.Sprintf("%s%02d", family.name, size)
-			has := quantity.Resources{CPU: quantity.MilliCPU(1000 * size), Memory: quantity.Bytes(family.memory*size) * quantity.GiB, Pods: 10 + 5*size}
+		for i, size := range []string{"large", "xlarge", "2xlarge", "4xlarge"} {
+			name, cores := family.name+"."+size, int64(2<<i)
+			has := quantity.Resources{CPU: quantity.MilliCPU(1000 * cores),
+				Memory: quantity.Bytes(family.memory*cores) * quantity.GiB, Pods: 10 + 5*cores}
 			k := cluster.InstanceType{Name: name, Capacity: has, Allocatable: has.Sub(quantity.Resources{CPU: 100, Memory: quantity.GiB / 2}),
 				Labels: constraint.NewLabels(map[string]string{cluster.LabelInstanceType: name, cluster.LabelArch: "amd64"})}
 			perCore := 30_000 + 4_000*family.memory + r.Int64N(4_000)
 			for _, zone := range zones {
 				for _, option := range []cluster.Option{cluster.OnDemand, cluster.Spot} {
-					price := quantity.MicroUSDPerHour(perCore * size)
+					price := quantity.MicroUSDPerHour(perCore * cores)
 					if option == cluster.Spot {
 						price = price * quantity.MicroUSDPerHour(25+r.IntN(40)) / 100
 					}
@@ -232,27 +236,9 @@ func (x *kept) drawOverlays() {
 	w := x.world
 	if r := w.chance("overlays"); r.IntN(3) == 0 && w.part("overlays") {
 		for i := range 1 + r.IntN(3) {
-			x.overlays = append(x.overlays, drawOverlay(r, fmt.Sprintf("overlay%d", i)))
+			x.overlays = append(x.overlays, drawn.Overlay(r, zones, fmt.Sprintf("overlay%d", i)))
 		}
 	}
-}
-
-func drawOverlay(r *rand.Rand, name string) cluster.Overlay {
-	on := []constraint.Requirement{
-		{Key: cluster.LabelZone, Set: constraint.Values(zones[r.IntN(len(zones))])},
-		{Key: cluster.LabelCapacityType, Set: constraint.Values([]string{"on-demand", "spot"}[r.IntN(2)])},
-		{Key: "karpenter.sh/nodepool", Set: constraint.Values(fmt.Sprintf("p%d", r.IntN(3)))},
-	}[r.IntN(3)]
-	out := cluster.Overlay{Name: name, Weight: r.IntN(3), Requirements: constraint.NewRequirements(on)}
-	switch r.IntN(3) {
-	case 0:
-		out.Price = cluster.PriceChange{How: cluster.PriceGrows, Percent: float64(r.IntN(120) - 60)}
-	case 1:
-		out.Price.How, out.Price.Amount = cluster.PriceAdds, quantity.MicroUSDPerHour(r.Int64N(100_000)-30_000)
-	default:
-		out.Price.How, out.Price.Amount = cluster.PriceIs, quantity.MicroUSDPerHour(20_000+r.Int64N(500_000))
-	}
-	return out
 }
 
 // draw draws up to two quotas, and a limit on what the nodes of a pool may cost.
@@ -261,41 +247,39 @@ func (x *quotas) draw() {
 	r := w.chance("quotas")
 	if r.IntN(3) == 0 {
 		for i := range 1 + r.IntN(2) {
-			if one := drawQuota(r, fmt.Sprintf("quota%d", i)); w.part(one.Name) {
+			if one := drawn.Quota(r, zones, fmt.Sprintf("quota%d", i)); w.part(one.Name) {
 				x.list = append(x.list, one)
 			}
 		}
 	}
-	if most := drawCost(r); r.IntN(4) == 0 && w.part("cost limit") {
+	if most := drawn.Cost(r); r.IntN(4) == 0 && w.part("cost limit") {
 		w.pools[0].Limits.Cost = &most
 	}
 }
 
-func drawCost(r *rand.Rand) quantity.MicroUSDPerHour {
-	return quantity.MicroUSDPerHour(300_000 + r.Int64N(3_000_000))
+// drawMinimums draws how many nodes of pools, and how many pods of works, are to be on demand.
+func drawMinimums(w *World) {
+	for _, p := range w.pools {
+		both := p.Requirements.Get(cluster.LabelCapacityType).Allows(string(cluster.Spot))
+		if r := w.chance("minimum " + p.ID.Name); both && r.IntN(3) == 0 && w.part("minimum "+p.ID.Name) {
+			p.OnDemand = drawn.Minimum(r)
+		}
+	}
+	for _, x := range w.works {
+		if r := w.chance("minimum " + x.name); r.IntN(6) == 0 && w.part("minimum "+x.name) {
+			x.shape.OnDemand = drawn.Minimum(r)
+		}
+	}
 }
 
-func drawQuota(r *rand.Rand, name string) cluster.Quota {
-	out := cluster.Quota{Name: name}
-	switch r.IntN(4) {
-	case 0:
-		out.Selector = constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelZone,
-			Set: constraint.Values(zones[r.IntN(len(zones))])})
-	case 1:
-		out.Selector = constraint.NewRequirements(constraint.Requirement{Key: cluster.LabelCapacityType,
-			Set: constraint.Values([]string{"on-demand", "spot"}[r.IntN(2)])})
-	case 2:
-		out.Selector = constraint.NewRequirements(constraint.Requirement{Key: "karpenter.sh/nodepool",
-			Set: constraint.Values(fmt.Sprintf("p%d", r.IntN(3)))})
+// drawCommitments draws Reserved Instances and Savings Plans, and a pool that plans without them.
+func drawCommitments(w *World) {
+	r := w.chance("commitments")
+	if r.IntN(3) > 0 || !w.part("commitments") {
+		return
 	}
-	nodes, cost := 2+r.Int64N(10), drawCost(r)
-	switch r.IntN(3) {
-	case 0:
-		out.Limits.Nodes = &nodes
-	case 1:
-		out.Limits.Amounts = []quantity.Extended{{Name: "cpu", Amount: 8_000 * (1 + r.Int64N(10))}}
-	default:
-		out.Limits.Cost = &cost
+	w.cloud.commitments = drawn.Commitments(r, w.cloud.catalogues[0])
+	if p := w.pools[r.IntN(len(w.pools))]; r.IntN(4) == 0 {
+		p.Uncommitted = true
 	}
-	return out
 }

@@ -173,6 +173,9 @@ func (c *controller) hindrance(v *move) string {
 	if why := w.lacksHomes(v); why != "" {
 		return why
 	}
+	if why := v.lacksOnDemand(w); why != "" && len(v.launches()) == 0 {
+		return why
+	}
 	return c.admit(v)
 }
 

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/test/sim/drawn"
 )
 
 // busyFor is how long people and faults are at it; then all stands still.
@@ -72,6 +74,7 @@ func (w *World) people() {
 	for _, p := range w.pools {
 		w.trouble("delete "+p.ID.Name, 4, 20*time.Minute, busyFor, func(r *rand.Rand) { w.deletePool(p, between(r, 5*time.Minute, 30*time.Minute)) })
 	}
+	mindsOnDemand(w)
 	w.trouble("freeze", 6, 20*time.Minute, busyFor, func(r *rand.Rand) {
 		w.frozen = "a release is on"
 		w.changed()
@@ -88,6 +91,29 @@ func (w *World) people() {
 			w.delete(m, false)
 		}
 	})
+}
+
+// mindsOnDemand has people change minimums of on-demand nodes, and commitments.
+func mindsOnDemand(w *World) {
+	for _, p := range w.pools {
+		if p.OnDemand.Any() {
+			w.trouble("change minimum "+p.ID.Name, 2, 15*time.Minute, 40*time.Minute, func(r *rand.Rand) {
+				p.OnDemand = drawn.Minimum(r)
+				w.say("the minimum of %s is %s", p.ID, p.OnDemand)
+				w.changed()
+			})
+		}
+	}
+	if w.cloud.commitments.Any() {
+		w.trouble("change commitments", 2, 20*time.Minute, 40*time.Minute, func(r *rand.Rand) {
+			w.cloud.commitments = commitment.Commitments{}
+			if r.IntN(3) > 0 {
+				w.cloud.commitments = drawn.Commitments(r, w.cloud.catalogues[0])
+			}
+			w.say("commitments are %+v", w.cloud.commitments)
+			w.changed()
+		})
+	}
 }
 
 // deletePool deletes a pool, and makes another of its name after a while, of which
@@ -205,7 +231,7 @@ func (x *kept) change() {
 	if len(x.overlays) > 0 {
 		w.trouble("prices", 2, 20*time.Minute, busyFor, func(r *rand.Rand) {
 			i := r.IntN(len(x.overlays))
-			x.overlays[i] = drawOverlay(r, x.overlays[i].Name)
+			x.overlays[i] = drawn.Overlay(r, zones, x.overlays[i].Name)
 			w.say("%s says %v for %s", x.overlays[i].Name, x.overlays[i].Price, x.overlays[i].Requirements)
 			w.changed()
 		})
@@ -217,7 +243,7 @@ func (x *quotas) change() {
 	for i := range x.list {
 		q := &x.list[i]
 		x.world.trouble("change "+q.Name, 3, 15*time.Minute, 40*time.Minute, func(r *rand.Rand) {
-			q.Limits = drawQuota(r, q.Name).Limits
+			q.Limits = drawn.Quota(r, zones, q.Name).Limits
 			x.changedAt = x.world.now
 			x.world.say("%s limits %v", q, q.Limits.List())
 			x.world.changed()

@@ -186,6 +186,7 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 	}
 	maps.Copy(tests, ofQuotas)
 	maps.Copy(tests, ofRequests)
+	maps.Copy(tests, ofOnDemand)
 	var noticed []*Wrong
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,8 @@ func TestNoSeedBreaksAPromise(t *testing.T) {
 		failed++
 	}
 	t.Logf("%+v", sum)
-	few := sum.Moves < 500 || sum.GivenUp < 50 || sum.Deaths < 50 || sum.Resumed == 0 || sum.Consumed < 50
+	few := sum.Moves < 500 || sum.GivenUp < 50 || sum.Deaths < 50 || sum.Resumed == 0 || sum.Consumed < 50 ||
+		sum.OnDemand < 50 || sum.Covered < 50
 	if *seeds >= 100 && few || *seeds >= 2000 && sum.Alone == 0 {
 		t.Errorf("the worlds show too little: %+v", sum)
 	}

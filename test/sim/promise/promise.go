@@ -1,7 +1,8 @@
-// Package promise says what plans must never do about limits that pools share and about ProvisioningRequests.
+// Package promise says what plans must never do about limits that pools share, ProvisioningRequests, minimums of
+// on-demand nodes and commitments.
 //
-// Each function looks at one plan and what it was made from, and says what is wrong in words; empty: nothing is. They know
-// nothing of the simulated world.
+// Each function looks at one plan and what it was made from, and says what is wrong in words; empty: nothing is.
+// They know nothing of the simulated world.
 package promise
 
 import (
@@ -170,8 +171,8 @@ func KeepsFor(p *plan.Plan, node string) (request string, booked bool) {
 	return "", false
 }
 
-// InAnyEvent reports whether a node goes for a reason that nothing on it holds off; grace says that its pods have until
-// the end of a grace period at most.
+// InAnyEvent reports whether a node goes for a reason that nothing on it holds off; grace says that its pods have
+// until the end of a grace period at most.
 func InAnyEvent(reason plan.RemovalReason, grace bool) bool {
 	return reason == plan.Expired || reason == plan.Overprovisioned || reason == plan.Drifted && grace
 }
