@@ -6,6 +6,7 @@ import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/constraint"
+	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -48,7 +49,7 @@ func (p *Pool) placeDaemons() {
 		}
 		for k := range p.instanceTypes {
 			if p.runsOnInstanceType(s, &p.instanceTypes[k]) {
-				loads[k].add(s)
+				loads[k].add(s, &p.instanceTypes[k])
 			}
 		}
 	}
@@ -118,7 +119,7 @@ func (p *Pool) part(daemons []*cluster.Shape, loads []overhead, of []int) ([]ove
 			}
 			for d, s := range daemons {
 				if pods[d] == 1 {
-					loads[at].add(s)
+					loads[at].add(s, &own.instanceTypes[at])
 				}
 			}
 			parts[key], met[o.Kind] = at, true
@@ -136,10 +137,26 @@ type overhead struct {
 	pods    []*cluster.Shape
 }
 
-func (o *overhead) add(s *cluster.Shape) {
+// add counts a daemon pod of an instance type. Daemon pods never have more devices than there are: one that lacks some
+// stays pending.
+func (o *overhead) add(s *cluster.Shape, k *cluster.InstanceType) {
+	if lacksDevices(s, k.Allocatable) {
+		return
+	}
 	o.amounts = o.amounts.Add(s.Requests)
+	for _, e := range device.Only(o.amounts) {
+		o.amounts = o.amounts.With(e.Name, min(e.Amount, k.Allocatable.Get(e.Name)))
+	}
 	o.ports = append(o.ports, s.Ports...)
 	o.pods = append(o.pods, s)
+}
+
+// lacksDevices reports whether a daemon pod requests more devices by ResourceClaims than there are: it stays pending
+// there, and takes nothing.
+func lacksDevices(s *cluster.Shape, has quantity.Resources) bool {
+	return slices.ContainsFunc(s.Requests.Extended, func(e quantity.Extended) bool {
+		return device.Counts(e.Name) && e.Amount > has.Get(e.Name)
+	})
 }
 
 func (o overhead) clone() overhead {
@@ -207,6 +224,9 @@ func (p *Pool) Brings(s *cluster.Shape, options bitset.Set) (may, sure bool) {
 
 // BringsAs is Brings for one option.
 func (p *Pool) BringsAs(s *cluster.Shape, option int) bool {
+	if lacksDevices(s, p.instanceTypes[p.Options[option].Kind].Allocatable) {
+		return false
+	}
 	return untolerated(p.Taints, s.Tolerations).OK() && anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {
 		return p.daemonTerm(term, p.Options[option])
 	}).OK()

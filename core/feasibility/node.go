@@ -142,7 +142,7 @@ func startingAllocatable(n *cluster.Node) quantity.Resources {
 }
 
 func daemonOnNode(s *cluster.Shape, n *cluster.Node) bool {
-	if !untolerated(LastingTaints(n), s.Tolerations).OK() {
+	if !untolerated(LastingTaints(n), s.Tolerations).OK() || lacksDevices(s, n.Allocatable) {
 		return false
 	}
 	return anyTerm(s.NodeTerms, func(term constraint.Requirements) Reason {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -146,6 +147,9 @@ func objectsOf(t *testing.T, manifests ...string) (out []client.Object) {
 		t.Fatal(err)
 	}
 	if err := resourcev1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	if err := appsv1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
 	decoder := serializer.NewCodecFactory(s).UniversalDeserializer()
@@ -411,6 +415,41 @@ func TestPodsThatShareAClaimDoNotWaitForOneThatHasNoPlace(t *testing.T) {
 			k.Gone(objectsOf(t, shares("a"))[0])
 			if got, want := planned(k), "launch g.one for b"; got != want {
 				t.Errorf("once it is gone:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// SC-671 What the pods of a DaemonSet request by claims is left to them, on nodes that exist and on new ones; not where
+// their claims cannot be read, and not where there are no such devices.
+func TestDevicesOfDaemonPods(t *testing.T) {
+	const agent = `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent, namespace: default, uid: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      containers: [{name: main, resources: {requests: {cpu: "1"}, claims: [{name: gpu}]}}]
+      resourceClaims: [{name: gpu, resourceClaimTemplateName: own}]
+`
+	for name, c := range map[string]struct {
+		objects []string
+		want    string
+	}{
+		"on new nodes": {[]string{template("own", oneGPU)}, "launch g.four for a b c\nlaunch g.four for d"},
+		"on nodes that exist": {
+			[]string{template("own", oneGPU), gpuNode("n", "g.four"), publishes("n", 3, 1)},
+			"a on n\nb on n\nlaunch g.four for c d"},
+		"without its template": {nil, "launch g.four for a b c d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := devicesOf(t, slices.Concat(c.objects, []string{gpuClass, template("one", oneGPU), agent,
+				claimant("a", "one"), claimant("b", "one"), claimant("c", "one"), claimant("d", "one")})...)
+			if got := planned(k); got != c.want {
+				t.Errorf("planned:\n%s\nwant:\n%s", got, c.want)
 			}
 		})
 	}

@@ -28,6 +28,7 @@ type Entry struct {
 	recalled     constraint.Labels // of a pod recalled: all that is known
 	uses         []podspec.VolumeUse
 	devices      []podspec.DeviceUse
+	daemon       bool           // what a DaemonSet would make
 	shape        *cluster.Shape // nil until it is first found
 	recalledPDBs string         // of a pod recalled: those that it was under
 	pdbs         string         // the PodDisruptionBudgets it is under, unless those of its namespace are stale

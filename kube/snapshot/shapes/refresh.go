@@ -125,6 +125,9 @@ func (f *finder) find(e *Entry) *cluster.Shape {
 	if len(e.devices) > 0 {
 		f.t.Devices.AddDevices(&shape, e.devices, e.Node != "")
 	}
+	if e.daemon {
+		shape.Unable = "" // each node gets a pod, whatever it waits for then
+	}
 	found := f.t.shapes.intern(shape)
 	if alone {
 		f.known[same] = found

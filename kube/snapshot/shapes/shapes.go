@@ -102,7 +102,8 @@ func (t *Table) DescribeDaemon(e *Entry, pod *corev1.Pod) (*Entry, bool) {
 		t.Forget(e)
 		return nil, e != nil
 	}
-	return t.become(e, Entry{Namespace: pod.Namespace, Labels: pod.Labels}, podspec.ForEveryNode(pod))
+	return t.become(e, Entry{Namespace: pod.Namespace, Labels: pod.Labels, daemon: true,
+		devices: podspec.DaemonDeviceUses(pod)}, podspec.ForEveryNode(pod))
 }
 
 func (t *Table) become(e *Entry, next Entry, rules podspec.Rules) (*Entry, bool) {

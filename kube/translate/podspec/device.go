@@ -71,6 +71,17 @@ func DeviceUses(pod *corev1.Pod) (out []DeviceUse) {
 	return out
 }
 
+// DaemonDeviceUses lists the ResourceClaims of the pods of a DaemonSet, in their order, as far as each has its own.
+func DaemonDeviceUses(pod *corev1.Pod) (out []DeviceUse) {
+	for _, c := range pod.Spec.ResourceClaims {
+		if c.ResourceClaimTemplateName != nil {
+			out = append(out, DeviceUse{Claim: types.NamespacedName{Namespace: pod.Namespace},
+				Template: *c.ResourceClaimTemplateName, State: NeedsNone})
+		}
+	}
+	return out
+}
+
 // madeFor is the name of the claim that was made for a pod; nil: none had to be.
 func madeFor(pod *corev1.Pod, name string) (claim *string, made bool) {
 	for _, s := range pod.Status.ResourceClaimStatuses {
