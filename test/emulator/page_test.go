@@ -75,7 +75,8 @@ func TestEveryPromiseOfThePageHasATest(t *testing.T) {
 func TestEveryServiceIsOnThePage(t *testing.T) {
 	names := map[string]string{
 		wire.EC2: "", wire.IAM: "IAM", wire.SSM: "SSM", wire.SQS: "SQS", wire.Events: "EventBridge", wire.EKS: "EKS", wire.EKSAuth: "EKS Auth", wire.Pricing: "Pricing",
-		wire.Quotas: "Service Quotas", wire.FIS: "FIS", wire.STS: "STS", wire.ELB: "Load balancing", wire.ARC: "ARC", wire.Scaling: "Auto Scaling",
+		wire.Quotas: "Service Quotas", wire.FIS: "FIS", wire.STS: "STS", wire.ELB: "Load balancing", wire.ARC: "ARC",
+		wire.Scaling: "Auto Scaling", wire.Savings: "Savings Plans",
 	}
 	said := map[string]bool{"": true} // EC2 is what the first table is about
 	for _, row := range rows(t) {

@@ -24,7 +24,8 @@ type part interface {
 
 // parts are all of the account, the world first.
 func (s *Server) parts() []part {
-	return []part{s.World, s.Identity, s.SQS, s.Bus, s.EKS, s.ARC, s.scaling, s.fis, s.elb, s.Network, s.Registry, s.Store, s.Inventory, s.Layout, s.Ledger, s.Launcher}
+	return []part{s.World, s.Identity, s.SQS, s.Bus, s.EKS, s.ARC, s.scaling, s.fis, s.elb, s.Commitments, s.Network,
+		s.Registry, s.Store, s.Inventory, s.Layout, s.Ledger, s.Launcher}
 }
 
 // Export writes the whole account as JSON, instances included. Faults, prices

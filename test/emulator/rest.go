@@ -42,6 +42,10 @@ var restRoutes = map[string][]restRoute{
 		{http.MethodPost, "/zonalshifts", "StartZonalShift"},
 		{http.MethodDelete, "/zonalshifts/{shift}", "CancelZonalShift"},
 	},
+	wire.Savings: {
+		{http.MethodPost, "/DescribeSavingsPlans", "DescribeSavingsPlans"},
+		{http.MethodPost, "/DescribeSavingsPlanRates", "DescribeSavingsPlanRates"},
+	},
 	wire.FIS: {
 		{http.MethodPost, "/experimentTemplates", "CreateExperimentTemplate"},
 		{http.MethodGet, "/experimentTemplates", "ListExperimentTemplates"},

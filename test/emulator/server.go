@@ -1,6 +1,6 @@
 // Package emulator is an emulated AWS account that the real AWS SDK connects to. It is an http.Handler
 // over package market. It speaks the wire protocols of EC2, IAM, STS, SSM, SQS, EventBridge, EKS, EKS
-// Auth, Pricing, Service Quotas and FIS. Tests, the lab and demos point AWS_ENDPOINT_URL at it.
+// Auth, Pricing, Service Quotas, Savings Plans and FIS. Tests, the lab and demos point AWS_ENDPOINT_URL at it.
 //
 // It promises AWS's documented behaviour where clients depend on it: paging with its caps, filters and
 // their errors, dry runs, idempotency by client token, partial fulfilment of fleets, throttling, and
@@ -20,6 +20,7 @@ import (
 
 	"github.com/daemok/daemok/test/emulator/arc"
 	"github.com/daemok/daemok/test/emulator/autoscaling"
+	"github.com/daemok/daemok/test/emulator/commitment"
 	"github.com/daemok/daemok/test/emulator/ec2/catalogue"
 	"github.com/daemok/daemok/test/emulator/ec2/image"
 	"github.com/daemok/daemok/test/emulator/ec2/instance"
@@ -54,11 +55,11 @@ type Server struct {
 	*eventbridge.Bus
 	*eks.EKS
 	*arc.ARC
+	*commitment.Commitments
 	*network.Network
 	*image.Registry
 	*template.Store
 	*instance.Inventory
-	*placement.Layout
 	*reservation.Ledger
 	*launch.Launcher
 
@@ -77,13 +78,12 @@ func New(o world.Options) *Server {
 	w := world.New(o)
 	s := &Server{
 		World: w, Identity: identity.New(w), Injector: faults.New(w), SQS: sqs.New(w), ARC: arc.New(w), scaling: autoscaling.New(w),
-		Registry: image.New(w), Store: template.New(w),
+		Commitments: commitment.New(w), Registry: image.New(w), Store: template.New(w),
 	}
 	s.Network = network.New(w, s)
 	s.Bus = eventbridge.New(w, s.SQS)
 	s.Inventory = instance.New(s.Identity, s.Network, s.Registry, s, s.Bus)
-	s.Layout = placement.New(s.Inventory)
-	s.Ledger = reservation.New(s.Layout)
+	s.Ledger = reservation.New(placement.New(s.Inventory))
 	s.Launcher = launch.New(s.Ledger, s.Store, s.Injector)
 	s.EKS = eks.New(s.Identity, s, s.scaling, o.TimeScale)
 	s.fis, s.elb = fis.New(w, s), elb.New(w, s)
@@ -97,7 +97,7 @@ func (s *Server) services() map[string]map[string]world.Action {
 	ec2 := catalogue.New(s.World).Actions()
 	for _, part := range []map[string]world.Action{
 		s.Network.Actions(), s.Registry.Actions(), s.Store.Actions(), s.Inventory.Actions(), s.Layout.Actions(), s.Ledger.Actions(),
-		s.Launcher.Actions(), tagging.New(s.Launcher).Actions(),
+		s.ReservedActions(), s.Launcher.Actions(), tagging.New(s.Launcher).Actions(),
 	} {
 		maps.Copy(ec2, part)
 	}
@@ -116,5 +116,6 @@ func (s *Server) services() map[string]map[string]world.Action {
 		wire.ELB:     s.elb.Actions(),
 		wire.ARC:     s.ARC.Actions(),
 		wire.Scaling: s.scaling.Actions(),
+		wire.Savings: s.PlanActions(),
 	}
 }

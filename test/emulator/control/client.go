@@ -94,6 +94,18 @@ func (c *Client) Reclaim(ctx context.Context, order Reclaim) (warned []Instance,
 	return warned, err
 }
 
+// ReservedInstances puts Reserved Instances into the account and returns their ID.
+func (c *Client) ReservedInstances(ctx context.Context, order ReservedInstances) (id string, err error) {
+	err = c.give(ctx, "add Reserved Instances", pathReservedInstances, order, &id)
+	return id, err
+}
+
+// SavingsPlan puts a Savings Plan into the account and returns its ID.
+func (c *Client) SavingsPlan(ctx context.Context, order SavingsPlan) (id string, err error) {
+	err = c.give(ctx, "add a Savings Plan", pathSavingsPlan, order, &id)
+	return id, err
+}
+
 // Shift begins a zonal shift, or ends those of a zone, and returns how many that ended.
 func (c *Client) Shift(ctx context.Context, order Shift) (ended int, err error) {
 	err = c.give(ctx, "shift traffic away from zone "+order.Zone, pathShift, order, &ended)

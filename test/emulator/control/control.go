@@ -129,6 +129,27 @@ type Reclaim struct {
 	Left        int    `json:"left"`        // how many instances it holds from then on
 }
 
+// ReservedInstances is an order to put Reserved Instances into the account.
+type ReservedInstances struct {
+	Kind        string        `json:"kind"` // instance type
+	Machines    int           `json:"machines"`
+	Zone        string        `json:"zone,omitempty"`     // of zonal ones; else regional
+	Platform    string        `json:"platform,omitempty"` // product description; else Linux/UNIX
+	Dedicated   bool          `json:"dedicated,omitempty"`
+	Convertible bool          `json:"convertible,omitempty"`
+	For         time.Duration `json:"for,omitempty"` // their term; 0: a year
+}
+
+// SavingsPlan is an order to put a Savings Plan into the account.
+type SavingsPlan struct {
+	Type     string        `json:"type"`               // Compute, EC2Instance or SageMaker
+	USD      float64       `json:"usd"`                // commitment of an hour
+	Family   string        `json:"family,omitempty"`   // of an EC2Instance plan
+	Region   string        `json:"region,omitempty"`   // of an EC2Instance plan; else the account's
+	Discount float64       `json:"discount,omitempty"` // off prices on demand, 0.28 of them; 0: the usual one
+	For      time.Duration `json:"for,omitempty"`      // its term; 0: a year
+}
+
 // Shift is an order to begin a zonal shift away from a zone, or to end those away from it.
 type Shift struct {
 	Zone string        `json:"zone"`
@@ -194,6 +215,8 @@ const (
 	pathInterruptionMessage = "/notice"
 	pathReserve             = "/reserve"
 	pathReclaim             = "/reclaim"
+	pathReservedInstances   = "/reserved-instances"
+	pathSavingsPlan         = "/savings-plan"
 	pathShift               = "/shift"
 	pathRefuse              = "/refuse"
 	pathBoots               = "/boots"
@@ -219,6 +242,8 @@ func Handler(s *emulator.Server, did func()) http.Handler {
 	take(mux, pathInterruptionMessage, s, did, interruptionMessage)
 	take(mux, pathReserve, s, did, reserve)
 	take(mux, pathReclaim, s, did, reclaim)
+	take(mux, pathReservedInstances, s, did, reservedInstances)
+	take(mux, pathSavingsPlan, s, did, savingsPlan)
 	take(mux, pathShift, s, did, shift)
 	take(mux, pathRefuse, s, did, refuse)
 	take(mux, pathBoots, s, did, boots)

@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/arczonalshift"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/savingsplans"
+	plantypes "github.com/aws/aws-sdk-go-v2/service/savingsplans/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/daemok/daemok/cloud/aws/client"
@@ -221,6 +223,58 @@ func TestOrdersThatMeanNothing(t *testing.T) {
 			_, err := w.orders.Reclaim(t.Context(), control.Reclaim{Reservation: "cr-1"})
 			return err
 		}, "cr-1 is no active interruptible capacity reservation: want one of none"},
+		"Reserved Instances of no type": {func() error {
+			_, err := w.orders.ReservedInstances(t.Context(), control.ReservedInstances{Kind: "m5.lage", Machines: 1})
+			return err
+		}, "region us-east-1 offers no m5.lage"},
+		"Reserved Instances of another region's zone": {func() error {
+			_, err := w.orders.ReservedInstances(t.Context(),
+				control.ReservedInstances{Kind: "m5.large", Machines: 1, Zone: "us-west-2a"})
+			return err
+		}, `m5.large is not offered in zone "us-west-2a": want one of us-east-1a`},
+		"no Reserved Instances": {func() error {
+			_, err := w.orders.ReservedInstances(t.Context(), control.ReservedInstances{Kind: "m5.large"})
+			return err
+		}, "0 Reserved Instances: want one or more"},
+		"Reserved Instances of the past": {func() error {
+			_, err := w.orders.ReservedInstances(t.Context(),
+				control.ReservedInstances{Kind: "m5.large", Machines: 1, For: -time.Hour})
+			return err
+		}, "want a positive duration"},
+		"a plan of no type": {func() error {
+			_, err := w.orders.SavingsPlan(t.Context(), control.SavingsPlan{Type: "compute", USD: 1})
+			return err
+		}, `no Savings Plans of type "compute": want one of Compute, EC2Instance, SageMaker`},
+		"a plan of nothing": {func() error {
+			_, err := w.orders.SavingsPlan(t.Context(), control.SavingsPlan{Type: "Compute"})
+			return err
+		}, "want more than nothing"},
+		"a plan of a family without one": {func() error {
+			_, err := w.orders.SavingsPlan(t.Context(), control.SavingsPlan{Type: "EC2Instance", USD: 1})
+			return err
+		}, "want a family for EC2Instance alone"},
+		"a plan of a family that is not offered": {func() error {
+			_, err := w.orders.SavingsPlan(t.Context(), control.SavingsPlan{Type: "EC2Instance", Family: "q9", USD: 1})
+			return err
+		}, `offers no types of family "q9"`},
+		"a plan of all regions in one": {func() error {
+			_, err := w.orders.SavingsPlan(t.Context(),
+				control.SavingsPlan{Type: "Compute", Region: "us-east-1", USD: 1})
+			return err
+		}, "want a region for EC2Instance alone"},
+		"a plan of an unknown region": {func() error {
+			_, err := w.orders.SavingsPlan(t.Context(),
+				control.SavingsPlan{Type: "EC2Instance", Family: "m5", Region: "mars-1", USD: 1})
+			return err
+		}, `the catalogue has no region "mars-1"`},
+		"a plan for less than nothing": {func() error {
+			_, err := w.orders.SavingsPlan(t.Context(), control.SavingsPlan{Type: "Compute", USD: 1, Discount: 1})
+			return err
+		}, "want a share of the price from 0 to less than 1"},
+		"a plan of the past": {func() error {
+			_, err := w.orders.SavingsPlan(t.Context(), control.SavingsPlan{Type: "Compute", USD: 1, For: -time.Hour})
+			return err
+		}, "the plan lasts -1h0m0s"},
 		"a shift away from nowhere": {func() error {
 			_, err := w.orders.Shift(t.Context(), control.Shift{Zone: "us-west-2a", For: time.Hour})
 			return err
@@ -453,6 +507,55 @@ func TestSkew(t *testing.T) {
 		if is != by || s.Skewed != by || !s.Now.Equal(w.Now()) {
 			t.Errorf("set %v wrong it is %v, by its state %v, at %v; want the same, at %v", by, is, s.Skewed, s.Now, w.Now())
 		}
+	}
+}
+
+// Reserved Instances and Savings Plans come into the account, and end by its clock.
+func TestCommit(t *testing.T) {
+	w := open(t)
+	instances, err := w.orders.ReservedInstances(t.Context(), control.ReservedInstances{
+		Kind: "m5.large", Machines: 4, Zone: "us-east-1a", Platform: "Windows", Dedicated: true, Convertible: true,
+		For: time.Hour,
+	})
+	w.must(err)
+	plan, err := w.orders.SavingsPlan(t.Context(),
+		control.SavingsPlan{Type: "EC2Instance", Family: "m5", USD: 0.25, Discount: 0.5, For: time.Hour})
+	w.must(err)
+	shown := func() types.ReservedInstances {
+		out, err := w.ec2.DescribeReservedInstances(t.Context(),
+			&ec2.DescribeReservedInstancesInput{ReservedInstancesIds: []string{instances}})
+		w.must(err)
+		return out.ReservedInstances[0]
+	}
+	if r := shown(); *r.InstanceCount != 4 || r.Scope != types.ScopeAvailabilityZone ||
+		r.ProductDescription != "Windows" ||
+		r.InstanceTenancy != types.TenancyDedicated || r.OfferingClass != types.OfferingClassTypeConvertible ||
+		r.State != types.ReservedInstanceStateActive {
+		t.Errorf("the Reserved Instances are %+v", r)
+	}
+	plans := savingsplans.NewFromConfig(w.config)
+	listed, err := plans.DescribeSavingsPlans(t.Context(), &savingsplans.DescribeSavingsPlansInput{})
+	w.must(err)
+	if p := listed.SavingsPlans[0]; len(listed.SavingsPlans) != 1 || *p.SavingsPlanId != plan ||
+		*p.Ec2InstanceFamily != "m5" || *p.Commitment != "0.25" {
+		t.Errorf("the plan is %+v", p)
+	}
+	rates, err := plans.DescribeSavingsPlanRates(t.Context(),
+		&savingsplans.DescribeSavingsPlanRatesInput{SavingsPlanId: &plan,
+			Filters: []plantypes.SavingsPlanRateFilter{{Name: "usageType", Values: []string{"BoxUsage:m5.large"}}}})
+	w.must(err)
+	if len(rates.SearchResults) != 1 || *rates.SearchResults[0].Rate != "0.0480000" {
+		t.Errorf("rates of m5.large are %+v, want half its price", rates.SearchResults)
+	}
+	_, err = w.orders.Forward(t.Context(), 2*time.Hour)
+	w.must(err)
+	if r := shown(); r.State != "retired" {
+		t.Errorf("after their term the Reserved Instances are %s", r.State)
+	}
+	listed, err = plans.DescribeSavingsPlans(t.Context(), &savingsplans.DescribeSavingsPlansInput{})
+	w.must(err)
+	if p := listed.SavingsPlans[0]; p.State != "retired" {
+		t.Errorf("after its term the plan is %s", p.State)
 	}
 }
 

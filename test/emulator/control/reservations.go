@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ func reserve(s *emulator.Server, order Reserve) (string, error) {
 	k, known := s.Market().Kind(order.Kind)
 	switch {
 	case !known:
-		return "", fmt.Errorf("region %s offers no %s%s", s.Account().Region, order.Kind, cmp.Or(which{order.Kind, "*", "*"}.meant(s), ": see `aws ec2 describe-instance-types`"))
+		return "", noKind(s, order.Kind)
 	case !slices.Contains(k.Zones, order.Zone):
 		return "", fmt.Errorf("%s is not offered in zone %q: want one of %s", order.Kind, order.Zone, strings.Join(k.Zones, ", "))
 	case order.Machines < 1:

@@ -3,7 +3,7 @@
 //
 // EC2 has a query form of its own; IAM, STS, Auto Scaling and load balancing use the older query form;
 // SQS (which also speaks the older query form), SSM, Pricing, EventBridge and Service Quotas use JSON
-// 1.0 and 1.1; EKS, EKS Auth, FIS and ARC use REST JSON.
+// 1.0 and 1.1; EKS, EKS Auth, FIS, ARC and Savings Plans use REST JSON.
 //
 // It promises that what the real SDK sends is decoded without loss into plain values, and that answers
 // and errors have the form that the SDK expects. It knows no service's actions and keeps no state.
@@ -33,6 +33,7 @@ const (
 	FIS     = "fis"
 	Scaling = "autoscaling"
 	ELB     = "elasticloadbalancing"
+	Savings = "savingsplans"
 )
 
 // Error is a refusal in AWS's own terms.
@@ -121,7 +122,7 @@ func Locate(r *http.Request, form url.Values) Target {
 // jsonTypes are the services that speak JSON, with their content types.
 var jsonTypes = map[string]string{
 	SQS: JSON10, SSM: JSON11, Pricing: JSON11, Events: JSON11, Quotas: JSON11,
-	EKS: RESTJSON, EKSAuth: RESTJSON, FIS: RESTJSON, ARC: RESTJSON,
+	EKS: RESTJSON, EKSAuth: RESTJSON, FIS: RESTJSON, ARC: RESTJSON, Savings: RESTJSON,
 }
 
 // JSONType is the content type of a service that speaks JSON; empty: it does not.
