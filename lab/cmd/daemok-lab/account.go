@@ -28,7 +28,10 @@ func withAWS(ctx context.Context, folder string, order func(context.Context, *co
 
 // accountCommands change what the emulated AWS has, asks and answers.
 func accountCommands() []*cobra.Command {
-	return []*cobra.Command{iceCommand(), priceCommand(), throttleCommand(), faultCommand(), outageCommand(), clockCommand(), reserveCommand(), reclaimCommand(), shiftCommand(), refuseCommand()}
+	return []*cobra.Command{
+		iceCommand(), priceCommand(), throttleCommand(), faultCommand(), outageCommand(), clockCommand(),
+		reserveCommand(), reclaimCommand(), commitCommand(), shiftCommand(), refuseCommand(),
+	}
 }
 
 // account makes a verb that sends one command to the emulated AWS and prints what came of
