@@ -10,6 +10,8 @@
 package device
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/quantity"
@@ -19,6 +21,7 @@ import (
 type Device struct {
 	Driver, Pool, Name string
 	Meets              bitset.Set          // the selectors that it meets, by number
+	Fails              bitset.Set          // the selectors that cannot be evaluated for it
 	Attributes         []Attribute         // by which constraints compare devices; sorted by name
 	Taints             []constraint.Taint  // those that keep claims off
 	Consumes           []quantity.Extended // of the counters of its inventory
@@ -87,19 +90,46 @@ func (c *Capacity) consumed(asked int64) (amount int64, ok bool) {
 
 // Inventory is the devices of one node, or of instances of one type.
 type Inventory struct {
-	Devices  []Device
+	Devices  []Device            // in the order in which kube-scheduler tries them
 	Counters []quantity.Extended // that partitions of devices consume
 	Partial  bool                // a pool of it is not complete, or not valid: requests for all devices have to wait
 }
 
 // Free counts the devices that are free and meet a selector, tainted ones aside.
 func (inv *Inventory) Free(selector int) (n int64) {
-	for i := range inv.Devices {
+	for i := range inv.Devices[:inv.evaluated(selector)] {
 		if inv.Devices[i].suits(&Ask{Selector: selector}) {
 			n++
 		}
 	}
 	return n
+}
+
+// evaluated is how many devices come before the first free one for which a selector cannot be evaluated. kube-scheduler
+// gives up there.
+func (inv *Inventory) evaluated(selector int) int {
+	for i := range inv.Devices {
+		if d := &inv.Devices[i]; !d.Taken && d.fails(selector) {
+			return i
+		}
+	}
+	return len(inv.Devices)
+}
+
+// Failing is the device for which a selector of a bundle cannot be evaluated before the bundle is allocated; nil: there
+// is none. kube-scheduler then places no pod with the bundle, be it on this node or on another one.
+func (inv *Inventory) Failing(b *Bundle) *Device {
+	ask := b.single()
+	for _, r := range b.Requests {
+		for _, a := range r.Alternatives {
+			first := inv.evaluated(a.Selector)
+			suits := func(d Device) bool { return d.suits(ask) }
+			if first < len(inv.Devices) && (ask == nil || !slices.ContainsFunc(inv.Devices[:first], suits)) {
+				return &inv.Devices[first]
+			}
+		}
+	}
+	return nil
 }
 
 // Claim is what a ResourceClaim requests.

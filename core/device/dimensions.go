@@ -252,11 +252,14 @@ func byName(b *Bundle, name string) int { return cmp.Compare(b.Name, name) }
 
 // Offers is what an inventory has of the amounts, sorted by name; it must not be written.
 func (d *Dimensions) Offers(inv *Inventory) []quantity.Extended {
-	kinds := make([]string, len(inv.Devices))
+	kinds, fails := make([]string, len(inv.Devices)), false
 	for i := range inv.Devices {
 		kinds[i] = d.reads.of(&inv.Devices[i])
+		fails = fails || inv.Devices[i].failsAny(d.reads.selectors)
 	}
-	slices.Sort(kinds)
+	if !fails { // else their order counts
+		slices.Sort(kinds)
+	}
 	key := fmt.Sprint(inv.Partial, inv.Counters, kinds)
 	out, known := d.offers[key]
 	if !known {
@@ -343,6 +346,9 @@ func (inv *Inventory) fitting(b *Bundle, e *effort.Count) int64 {
 	if n, plain := inv.plain(b); plain {
 		return n
 	}
+	if inv.Failing(b) != nil {
+		return 0
+	}
 	var list []*Bundle
 	for len(list) < fittingMax {
 		if list = append(list, b); !inv.Allocates(list, e) {
@@ -358,7 +364,7 @@ func (inv *Inventory) plain(b *Bundle) (n int64, plain bool) {
 	if ask == nil {
 		return 0, false
 	}
-	for i := range inv.Devices {
+	for i := range inv.Devices[:inv.evaluated(ask.Selector)] {
 		if d := &inv.Devices[i]; d.suits(ask) {
 			if d.Shared || len(d.Consumes) > 0 {
 				return 0, false
@@ -429,7 +435,11 @@ func (d *Dimensions) married(inv *Inventory, s *set, alone []int64, all int64) (
 // suiting counts the devices that do for one of the chosen bundles of one device.
 func (inv *Inventory) suiting(bundles []*Bundle, chosen []int) (n int64) {
 	for i := range inv.Devices {
-		if slices.ContainsFunc(chosen, func(m int) bool { return inv.Devices[i].suits(bundles[m].single()) }) {
+		does := func(m int) bool {
+			ask := bundles[m].single()
+			return inv.Devices[i].suits(ask) && i < inv.evaluated(ask.Selector)
+		}
+		if slices.ContainsFunc(chosen, does) {
 			n++
 		}
 	}

@@ -94,7 +94,7 @@ func read(bundles []*Bundle) (out reading) {
 func (r reading) of(d *Device) string {
 	var b strings.Builder
 	for _, n := range r.selectors {
-		fmt.Fprint(&b, d.meets(n), " ")
+		fmt.Fprint(&b, d.meets(n), d.fails(n), " ")
 	}
 	for _, name := range r.attributes {
 		value, has := d.Attribute(name)
@@ -103,6 +103,10 @@ func (r reading) of(d *Device) string {
 	fmt.Fprint(&b, d.Taints, d.Consumes, d.Shared, d.Taken, d.Capacity)
 	return b.String()
 }
+
+func (d *Device) fails(selector int) bool { return selector < 64*len(d.Fails) && d.Fails.Has(selector) }
+
+func (d *Device) failsAny(selectors []int) bool { return slices.ContainsFunc(selectors, d.fails) }
 
 func (d *Device) meets(selector int) bool { return selector < 64*len(d.Meets) && d.Meets.Has(selector) }
 

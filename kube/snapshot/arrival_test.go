@@ -41,7 +41,8 @@ func TestArrivalsFollowPods(t *testing.T) {
 		}
 		slices.Sort(got)
 		slices.Sort(shown)
-		if !slices.Equal(got, shown) || len(got) != len(waits) || slices.ContainsFunc(got, func(uid string) bool { return !waits[uid] }) {
+		other := func(uid string) bool { return !waits[uid] }
+		if !slices.Equal(got, shown) || len(got) != len(waits) || slices.ContainsFunc(got, other) {
 			t.Fatalf("%v wait, the snapshot shows %v, want %v", got, shown, waits)
 		}
 	}

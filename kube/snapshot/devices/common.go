@@ -14,7 +14,6 @@ import (
 	"github.com/daemok/daemok/core/constraint"
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/effort"
-	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/podspec"
 	"github.com/daemok/daemok/kube/translate/resourceclaim"
 )
@@ -65,7 +64,7 @@ func (t *Table) divideCommon() {
 		return
 	}
 	commons := t.reader.Commons(t.published(), resourceclaim.AllocatedTo(t.claims))
-	d := &division{t: t, commons: commons, places: map[string]place{}, failed: map[failure]bool{},
+	d := &division{t: t, commons: commons, places: map[string]place{}, failed: map[shortage]bool{},
 		given: make([][]*device.Bundle, len(commons)), effort: &effort.Count{Most: 10 * device.StepsMax}}
 	pods, by := d.wanting(), ""
 	for i := range pods {
@@ -154,7 +153,7 @@ type division struct {
 	given   [][]*device.Bundle // by position among the commons
 	mixed   map[string]bool    // bundles of all devices, of which different nodes can use some
 	short   map[string]bool    // other bundles that can be had from the commons alone
-	failed  map[failure]bool
+	failed  map[shortage]bool
 	effort  *effort.Count
 }
 
@@ -196,21 +195,15 @@ func (d *division) meeting(shape *cluster.Shape, terms []constraint.Requirements
 // isThere reports whether some node meets one of these alternatives.
 func (d *division) isThere(terms []constraint.Requirements) bool {
 	for n := range d.t.nodes.All() {
-		labels := constraint.NewLabels(n.Labels).With(translate.FieldName, n.Name)
-		for _, term := range terms {
-			if _, meets := term.Allow(labels); meets {
-				return true
-			}
-		}
-		if len(terms) == 0 {
+		if meetsAny(n, terms) {
 			return true
 		}
 	}
 	return false
 }
 
-// failure is bundles for which nothing was left where nothing has been given back since.
-type failure struct {
+// shortage is bundles for which nothing was left where nothing has been given back since.
+type shortage struct {
 	at   int
 	name string
 	n    int64
@@ -256,7 +249,7 @@ func (d *division) find(shape *cluster.Shape, b device.Counted) int {
 	for want := onNew; want >= least; want-- {
 		for i := range d.commons {
 			c := &d.commons[i]
-			if !meets(b.Bundle, &c.Inventory) || d.failed[failure{i, b.Name, b.N}] || d.place(shape, i) != want {
+			if !meets(b.Bundle, &c.Inventory) || d.failed[shortage{i, b.Name, b.N}] || d.place(shape, i) != want {
 				continue
 			}
 			list := slices.Concat(d.given[i], slices.Repeat([]*device.Bundle{b.Bundle}, int(b.N)))
@@ -264,7 +257,7 @@ func (d *division) find(shape *cluster.Shape, b device.Counted) int {
 				d.given[i] = list
 				return i
 			}
-			d.failed[failure{i, b.Name, b.N}] = true
+			d.failed[shortage{i, b.Name, b.N}] = true
 		}
 	}
 	return -1

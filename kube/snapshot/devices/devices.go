@@ -66,6 +66,7 @@ type Table struct {
 	shared map[types.NamespacedName]sharing
 	world  world
 	common common
+	fails  failing
 }
 
 // read is what a claim consists of, or why that is not known.
@@ -196,6 +197,12 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	}
 	t.share()
 	t.divideCommon()
+	var fails failing
+	if t.reader.Fails() && len(bundles) > 0 {
+		fails = findFailing(t.reader, bundles, t.onNodes(), resourceclaim.AllocatedTo(t.claims))
+	}
+	t.stale = t.stale || !maps.EqualFunc(fails, t.fails, slices.Equal)
+	t.fails = fails
 	if t.stale || t.world.same != before {
 		t.shapes.DevicesChanged()
 	}
@@ -311,6 +318,7 @@ func (t *Table) AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, place
 		} else {
 			own = t.common.reach(shape, own, partOf(use, i))
 			unable(t.common.whyNot(own))
+			unable(t.fails.whyNot(shape, r.bundles, t.nodes.Node))
 		}
 		s := t.shared[use.Claim]
 		if use.Template != "" || s.by == use.Pod {
@@ -347,13 +355,7 @@ func (t *Table) Show(s *cluster.Snapshot) {
 // showNodes adds to nodes what is free there and what their pods have. What a driver has yet to publish of a node that
 // is not initialized is what it is expected to.
 func (t *Table) showNodes(s *cluster.Snapshot) {
-	on, all := map[string][]*resourceclaim.Pool{}, t.published()
-	for i := range all {
-		p := &all[i]
-		for _, node := range p.Nodes() {
-			on[node] = append(on[node], p)
-		}
-	}
+	on := t.onNodes()
 	allocated := resourceclaim.AllocatedTo(t.claims)
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -382,6 +384,17 @@ func (t *Table) showNodes(s *cluster.Snapshot) {
 		}
 		n.Allocatable, n.Capacity = device.With(n.Allocatable, has.Extended), device.With(n.Capacity, has.Extended)
 	}
+}
+
+// onNodes are the pools with devices of each node.
+func (t *Table) onNodes() map[string][]*resourceclaim.Pool {
+	on, all := map[string][]*resourceclaim.Pool{}, t.published()
+	for i := range all {
+		for _, node := range all[i].Nodes() {
+			on[node] = append(on[node], &all[i])
+		}
+	}
+	return on
 }
 
 // published are the pools of all slices, as far as they have been worked out.

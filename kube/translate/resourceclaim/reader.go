@@ -34,6 +34,7 @@ type Reader struct {
 	numbers   map[string]int // of selectors, by what they say
 	names     []string       // of selectors, by number
 	known     map[*resourcev1.ResourceSlice]known
+	failing   bool // a selector could not be evaluated for some device
 }
 
 // known is the devices of a slice, and of how many selectors they say whether they meet them.
@@ -63,7 +64,7 @@ func (r *Reader) Renew() bool {
 	if len(r.selectors) <= selectorsMost {
 		return false
 	}
-	r.selectors, r.names = nil, nil
+	r.selectors, r.names, r.failing = nil, nil, false
 	clear(r.numbers)
 	clear(r.known)
 	return true
@@ -259,20 +260,27 @@ func nameOf(class string, own []string) string {
 	return class + "[" + text + "]"
 }
 
+// Fails reports whether a selector could not be evaluated for some device that was read.
+func (r *Reader) Fails() bool { return r.failing }
+
 // device reads a device as far as the selectors read so far go. A selector that cannot be evaluated is not met.
 func (r *Reader) device(driver, pool string, d *resourcev1.Device) device.Device {
 	out := device.Device{Driver: driver, Pool: pool, Name: d.Name, Meets: bitset.New(len(r.selectors)),
-		Shared: d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations}
+		Fails: bitset.New(len(r.selectors)), Shared: d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations}
 	in := cel.Device{Driver: driver, AllowMultipleAllocations: d.AllowMultipleAllocations,
 		Attributes: d.Attributes, Capacity: d.Capacity}
-	met := map[string]bool{}
+	met, failed := map[string]bool{}, map[string]bool{}
 	for i := range r.selectors {
 		meets := true
 		for _, e := range r.selectors[i].expressions {
 			yes, known := met[e]
 			if !known {
-				yes = r.meets(e, in)
+				yes, failed[e] = r.meets(e, in)
 				met[e] = yes
+			}
+			if failed[e] {
+				out.Fails.Add(i)
+				r.failing = true
 			}
 			if meets = meets && yes; !meets {
 				break
@@ -308,13 +316,13 @@ func (r *Reader) device(driver, pool string, d *resourcev1.Device) device.Device
 	return out
 }
 
-func (r *Reader) meets(expression string, d cel.Device) bool {
+func (r *Reader) meets(expression string, d cel.Device) (yes, failed bool) {
 	c := r.compiled.GetOrCompile(expression)
 	if c.Error != nil {
-		return false
+		return false, true
 	}
 	yes, _, err := c.DeviceMatches(context.Background(), d)
-	return err == nil && yes
+	return err == nil && yes, err != nil
 }
 
 func counterName(driver, pool, set, counter string) string {
