@@ -222,7 +222,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 	}
 	if !p.NoCommitments {
 		read := func(ctx context.Context) (time.Duration, error) {
-			return commitmentsEvery, clusterState.ReadCommitments(ctx, p.Live)
+			return commitmentsEvery, clusterState.Commitments.Read(ctx, p.Live)
 		}
 		program.Rounds = append(program.Rounds, Round{What: "read commitments", Do: read})
 	}

@@ -2,7 +2,7 @@
 //
 // It promises the same bill for the same instances, in whatever order they are given. What is committed is paid for in
 // any event, so that it is no part of the bill. It knows the instances that it is given, of one account and Region, and
-// no others that may use the commitments.
+// the others of Commitments, and none else that may use the commitments.
 //
 // The rules are those of AWS's pages on how Reserved Instances are applied and on how Savings Plans apply to usage:
 //
@@ -27,6 +27,8 @@ import (
 type Commitments struct {
 	Reserved []ReservedInstances
 	Plans    []SavingsPlan
+	// Others are instances that use them too: of the account, and none of those that are given.
+	Others []Usage
 }
 
 // Any reports whether there are any.
@@ -40,6 +42,7 @@ type ReservedInstances struct {
 	Count        int64
 	Elsewhere    int64 // of Count: what instances use that are not given, such as those of other clusters
 	Flexible     bool  // of the Region, for Linux with default tenancy, of a family for which AWS allows it: any size
+	Account      bool  // AWS said so; else a user listed them
 }
 
 // SavingsPlan is one purchase of a Savings Plan.
@@ -51,6 +54,7 @@ type SavingsPlan struct {
 	Rates      map[string]quantity.MicroUSDPerHour // by instance type
 	// Discount is the share of the price on demand that types without a rate save; 0: they are not covered.
 	Discount float64
+	Account  bool // as of Reserved Instances
 }
 
 // units is how much of them is for the instances that are given, in quarters of normalized units, or in instances.
@@ -88,7 +92,8 @@ func (u *Usage) Whole() quantity.MicroUSDPerHour {
 
 // Bill is what commitments leave.
 type Bill struct {
-	Cost   quantity.MicroUSDPerHour // of what no commitment covers, on demand
+	Cost   quantity.MicroUSDPerHour // of what no commitment covers of the instances that are given, on demand
+	Others quantity.MicroUSDPerHour // the same of Commitments.Others
 	Unused []Unused                 // commitments that are not used up, Reserved Instances first, in the order given
 }
 
@@ -99,7 +104,8 @@ type Unused struct {
 	Commitment quantity.MicroUSDPerHour // of a Savings Plan
 }
 
-// Divide computes the bill of the instances. Cost: usages x commitments.
+// Divide computes the bill of the instances. Of an instance that is given and another that is alike it is the former
+// that commitments pay for. Cost: usages x commitments.
 func Divide(c Commitments, running []Usage) (out Bill) {
 	d := divide(&c, running)
 	for i, left := range d.reserved {
@@ -110,7 +116,11 @@ func Divide(c Commitments, running []Usage) (out Bill) {
 		out.Unused = append(out.Unused, Unused{ID: c.Plans[i].ID, Commitment: left})
 	}
 	for _, u := range d.all {
-		out.Cost += u.cost
+		if u.other {
+			out.Others += u.cost
+		} else {
+			out.Cost += u.cost
+		}
 	}
 	out.Unused = slices.DeleteFunc(out.Unused, func(x Unused) bool { return x.Instances == 0 && x.Commitment == 0 })
 	return out
@@ -124,7 +134,8 @@ type division struct {
 }
 
 func divide(c *Commitments, running []Usage) *division {
-	d := &division{usages(running), make([]int64, len(c.Reserved)), make([]quantity.MicroUSDPerHour, len(c.Plans))}
+	all := usages(running, c.Others)
+	d := &division{all, make([]int64, len(c.Reserved)), make([]quantity.MicroUSDPerHour, len(c.Plans))}
 	for i := range c.Reserved {
 		d.reserved[i] = c.Reserved[i].units()
 	}
@@ -148,24 +159,36 @@ func divide(c *Commitments, running []Usage) *division {
 // usage is instances that are alike, with what of them nothing covers yet.
 type usage struct {
 	Usage
-	each int64 // of one, in quarters of normalized units; 1 where its size has no factor
-	left int64 // of all, in the same
-	cost quantity.MicroUSDPerHour
+	other bool
+	each  int64 // of one, in quarters of normalized units; 1 where its size has no factor
+	left  int64 // of all, in the same
+	cost  quantity.MicroUSDPerHour
 }
 
 // usages sorts instances by content, so that bills do not depend on the order in which they are given.
-func usages(running []Usage) []*usage {
-	out := make([]*usage, len(running))
-	for i, u := range running {
+func usages(running, others []Usage) []*usage {
+	out := make([]*usage, 0, len(running)+len(others))
+	for i, u := range slices.Concat(running, others) {
 		w := weight(u.InstanceType)
-		out[i] = &usage{u, w, w * max(1, u.Count), u.Whole()}
+		out = append(out, &usage{u, i >= len(running), w, w * max(1, u.Count), u.Whole()})
 	}
 	slices.SortStableFunc(out, func(a, b *usage) int {
 		return cmp.Or(
 			cmp.Compare(a.each, b.each), cmp.Compare(a.InstanceType, b.InstanceType), cmp.Compare(a.Zone, b.Zone),
-			cmp.Compare(a.OnDemand, b.OnDemand), cmp.Compare(a.Name, b.Name))
+			cmp.Compare(a.OnDemand, b.OnDemand), compareBools(a.other, b.other), cmp.Compare(a.Name, b.Name))
 	})
 	return out
+}
+
+// compareBools has false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // cover takes so much of what is left of the instances.

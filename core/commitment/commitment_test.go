@@ -50,7 +50,7 @@ func TestDivide(t *testing.T) {
 		unused  []Unused
 	}{
 		"nothing is committed": {Commitments{}, "m5.large", 96_000, nil},
-		"nothing runs": {Commitments{[]reserved{large}, []plan{compute}}, "", 0,
+		"nothing runs": {Commitments{Reserved: []reserved{large}, Plans: []plan{compute}}, "", 0,
 			[]Unused{{"ri", 2, 0}, {"sp", 0, 100_000}}},
 		"Reserved Instances cover their type in any zone": {
 			Commitments{Reserved: []reserved{large}},
@@ -116,7 +116,7 @@ func TestDivide(t *testing.T) {
 		},
 		"two plans cover a part each": {Commitments{Plans: []plan{half, half}}, "m5.large", 0, nil},
 		"plans cover what Reserved Instances leave": {
-			Commitments{[]reserved{flexible}, []plan{compute}},
+			Commitments{Reserved: []reserved{flexible}, Plans: []plan{compute}},
 			"m5.xlarge m5.large", 0, []Unused{{"sp", 0, 30_000}},
 		},
 	}
@@ -130,6 +130,41 @@ func TestDivide(t *testing.T) {
 			slices.Reverse(list)
 			if again := Divide(tt.c, list); !reflect.DeepEqual(again, got) {
 				t.Errorf("in another order the bill is %+v, was %+v", again, got)
+			}
+		})
+	}
+}
+
+// Instances of the account that are not given use commitments by the same rules, and what they cost is counted by
+// itself.
+func TestOthersUseCommitmentsToo(t *testing.T) {
+	type reserved = []ReservedInstances
+	two := Commitments{Reserved: reserved{{ID: "ri", InstanceType: "m5.large", Count: 2}}}
+	unpriced := Commitments{Reserved: reserved{{ID: "ri", InstanceType: "x9.large", Count: 1}}}
+	plans := Commitments{Plans: []SavingsPlan{{ID: "sp", Commitment: 60_000, Discount: 0.375}}}
+	for name, tt := range map[string]struct {
+		c             Commitments
+		running, more string
+		cost, others  quantity.MicroUSDPerHour
+	}{
+		"they use what is unused":                         {two, "m5.large", "m5.large", 0, 0},
+		"they come after those that are alike":            {two, "m5.large m5.large", "m5.large", 0, 96_000},
+		"they come first by AWS's rules":                  {plans, "m5.xlarge", "m5.large", 192_000, 0},
+		"a type without a price takes Reserved Instances": {unpriced, "m5.large", "x9.large", 96_000, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.c.Others = running(tt.more)
+			got := Divide(tt.c, running(tt.running))
+			if got.Cost != tt.cost || got.Others != tt.others {
+				t.Errorf("the bill is %+v, want %d, and %d of others", got, tt.cost, tt.others)
+			}
+			for _, r := range Rooms(&tt.c, running(tt.running)) {
+				if r.Left != 0 {
+					t.Errorf("of %s %d is left, want nothing", r.ID, r.Left)
+				}
+			}
+			if paid := Paid(&tt.c, running(tt.running)); len(paid) != len(strings.Fields(tt.running)) {
+				t.Errorf("commitments pay %v, want what they pay for %s alone", paid, tt.running)
 			}
 		})
 	}

@@ -51,7 +51,9 @@ func (r *Room) Takes(u Usage) (units int64, ok bool) {
 func Paid(c *Commitments, running []Usage) map[string]quantity.MicroUSDPerHour {
 	out := make(map[string]quantity.MicroUSDPerHour, len(running))
 	for _, u := range divide(c, running).all {
-		out[u.Name] = u.Whole() - u.cost
+		if !u.other {
+			out[u.Name] = u.Whole() - u.cost
+		}
 	}
 	return out
 }

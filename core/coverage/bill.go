@@ -9,7 +9,7 @@ import (
 // Bill is what commitments pay for a fleet. Nil is that of a cluster without commitments: they pay nothing.
 type Bill struct {
 	fleet *Fleet
-	pays  quantity.MicroUSDPerHour                      // for all of it
+	pays  quantity.MicroUSDPerHour                      // for all of it, and for others of the account
 	alone map[commitment.Usage]quantity.MicroUSDPerHour // see Covered; by kind
 }
 
@@ -91,10 +91,15 @@ func (b *Bill) Carry(c Change) {
 	b.alone, b.pays = nil, b.sum(b.fleet.counts)
 }
 
+// sum is what commitments pay for these and for what others have of the account, which take over what these leave.
 func (b *Bill) sum(c counts) (sum quantity.MicroUSDPerHour) {
 	all := c.usages()
 	for i := range all {
 		sum += all[i].Whole()
 	}
-	return sum - commitment.Divide(*b.fleet.of, all).Cost
+	for i := range b.fleet.of.Others {
+		sum += b.fleet.of.Others[i].Whole()
+	}
+	bill := commitment.Divide(*b.fleet.of, all)
+	return sum - bill.Cost - bill.Others
 }

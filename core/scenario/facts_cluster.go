@@ -32,6 +32,8 @@ var top = slices.Concat([]part[snapshot]{
 		at: func(s *snapshot) *[]commitment.ReservedInstances { return &s.Commitments.Reserved }},
 	&list[snapshot, commitment.SavingsPlan]{line: savingsPlanLine,
 		at: func(s *snapshot) *[]commitment.SavingsPlan { return &s.Commitments.Plans }},
+	&list[snapshot, commitment.Usage]{line: otherInstancesLine,
+		at: func(s *snapshot) *[]commitment.Usage { return &s.Commitments.Others }},
 	&list[snapshot, quota]{at: func(s *snapshot) *[]quota { return &s.Quotas }, line: quotaLine},
 	&list[snapshot, cluster.PodDisruptionBudget]{at: func(s *snapshot) *[]cluster.PodDisruptionBudget { return &s.PDBs }, line: pdbLine},
 	&list[snapshot, cluster.Breaker]{at: func(s *snapshot) *[]cluster.Breaker { return &s.Breakers }, line: breakerLine},

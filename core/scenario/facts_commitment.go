@@ -21,6 +21,17 @@ var reservedInstancesLine = line[commitment.ReservedInstances]{noun: "reserved-i
 			"how many of them others use in the account"),
 		flag("size-flexible", func(r *reservedInstances) *bool { return &r.Flexible },
 			"they pay for other sizes of the family too, by normalization factors"),
+		flag("account", func(r *reservedInstances) *bool { return &r.Account }, "AWS says so, and no user lists them"),
+	}}
+
+var otherInstancesLine = line[commitment.Usage]{noun: "other-instances",
+	means: "Instances of the account that are no nodes of the cluster, and that commitments pay for too.",
+	facts: []fact[commitment.Usage]{
+		field("type", func(u *commitment.Usage) *string { return &u.InstanceType }, word, "the instance type"),
+		field("zone", func(u *commitment.Usage) *string { return &u.Zone }, word, "where they run"),
+		field("price", func(u *commitment.Usage) *price { return &u.OnDemand }, money,
+			"of each on demand, dollars an hour; left out: not known, and no Savings Plan counts as paying for them"),
+		field("count", func(u *commitment.Usage) *int64 { return &u.Count }, number, "of instances"),
 	}}
 
 type (
@@ -39,6 +50,7 @@ var savingsPlanLine = line[savingsPlan]{noun: "savings-plan",
 			"how much of it others use in the account"),
 		field("discount", func(p *savingsPlan) *float64 { return &p.Discount }, share,
 			"of the price on demand, for types without a rate"),
+		flag("account", func(p *savingsPlan) *bool { return &p.Account }, "AWS says so, and no user lists it"),
 	},
 	below: []part[savingsPlan]{&one[savingsPlan, map[string]price]{line: ratesLine,
 		at:   func(p *savingsPlan) *map[string]price { return &p.Rates },

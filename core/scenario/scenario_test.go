@@ -67,10 +67,11 @@ func full() *cluster.Snapshot {
 		Commitments: commitment.Commitments{
 			Reserved: []commitment.ReservedInstances{
 				{ID: "ri 1", InstanceType: "m5.large", Zone: "z", Count: 4, Elsewhere: 1},
-				{ID: "ri-2", InstanceType: "m5.large", Count: 2, Elsewhere: 1, Flexible: true}},
+				{ID: "ri-2", InstanceType: "m5.large", Count: 2, Elsewhere: 1, Flexible: true, Account: true}},
 			Plans: []commitment.SavingsPlan{{
-				ID: "sp-1", Family: "m5", Commitment: 1_200_001, Elsewhere: 1, Discount: 0.27,
-				Rates: map[string]quantity.MicroUSDPerHour{"m5.large": 60_001, "m5.xlarge": 120_000}}}},
+				ID: "sp-1", Family: "m5", Commitment: 1_200_001, Elsewhere: 1, Discount: 0.27, Account: true,
+				Rates: map[string]quantity.MicroUSDPerHour{"m5.large": 60_001, "m5.xlarge": 120_000}}},
+			Others: []commitment.Usage{{InstanceType: "m5.large", Zone: "z", OnDemand: 96_001, Count: 3}}},
 		PDBs: []cluster.PodDisruptionBudget{{Namespace: "a/b", Name: "a", Allowed: 1, Never: true, Why: "maxUnavailable is 0; raise it", UnreadyToo: true}}, Breakers: []cluster.Breaker{{Name: "a b", Pools: []cluster.PoolID{{Kind: "NodePool", Name: "default"}}, Most: 3, Gone: 1}}, Freeze: "a change", FreezeUntil: at, FreezeAll: true, Unread: "CapacityBuffers", Repair: repair,
 		Daemons: []cluster.Daemon{{Namespace: "kube-system", Name: "proxy", Shape: shape}},
 		Buffers: []cluster.Buffer{{Namespace: "a/b", Name: "web", Shape: shape, Pods: 3, NotReady: "Deployment web is not there"}},
@@ -160,6 +161,8 @@ var mayBeZero = map[string]string{
 	"ReservedInstances.Zone": "size-flexible ones have none",
 
 	"ReservedInstances.Flexible": "zonal ones are of one size",
+	"ReservedInstances.Account":  "users list one of both",
+	"Usage.Name":                 "other instances are counted, and have none",
 
 	"Overlay.NotApplied":  "one of three is applied",
 	"PriceChange.Amount":  "one of them is a percentage",

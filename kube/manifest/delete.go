@@ -14,7 +14,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/daemok/daemok/core/cluster"
-	"github.com/daemok/daemok/core/commitment"
 	requestv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	awsv1 "github.com/daemok/daemok/kube/api/aws/v1"
@@ -136,8 +135,11 @@ func (d *deletion) object(o Object) error {
 			return nil
 		}
 		if isKnown(x) {
-			d.s.Commitments = commitment.Commitments{}
-			d.change(o, "deleted: plans use no commitments")
+			if d.s.Commitments = d.s.Commitments.OfAccount(); d.s.Commitments.Any() {
+				d.change(o, "deleted: plans use what AWS says of the account alone")
+			} else {
+				d.change(o, "deleted: plans use no commitments")
+			}
 			return nil
 		}
 	}

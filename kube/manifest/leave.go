@@ -61,7 +61,7 @@ func addCommitments(a *applier, o Object, c *corev1.ConfigMap) {
 		a.Notes = append(a.Notes, fmt.Sprintf(note, o, in))
 		return
 	}
-	list, err := translate.ReadCommitments(c)
+	list, err := translate.ReadCommitments(c, a.Commitments.OfAccount())
 	if err != nil {
 		a.Notes = append(a.Notes, err.Error())
 		return

@@ -72,7 +72,7 @@ func (k *ClusterState) build(byClass map[karpv1.NodeClassReference]pools.Offered
 	t.pools.CountCosts(b.out)
 	b.out.PDBs = t.pdbs.List()
 	t.freeze.Show(b.out)
-	b.out.Commitments = t.commitments.Now()
+	b.out.Commitments = t.commitments.Now(b.out.Now, t.ownInstances)
 	b.out.SortLists()
 	return b.out, nil
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/kube/api/daemok/v1alpha1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -42,6 +43,8 @@ type ClusterState struct {
 	Overlays Overlays // what it knows of NodeOverlays
 	Devices  Devices  // what it knows of devices of dynamic resource allocation
 	Quotas   Quotas   // what it knows of CapacityQuotas
+
+	Commitments Commitments // what it knows of Reserved Instances and Savings Plans
 
 	kinds    Kinds
 	now      func() time.Time
@@ -72,6 +75,7 @@ type Settings struct {
 	NoRequests    bool                              // ProvisioningRequests have no effect
 	NoQuotas      bool                              // CapacityQuotas have no effect
 	NoCommitments bool                              // commitments have no effect
+	Account       func() cloud.AccountCommitments   // what the account is committed to; nil: that is not read
 	AwaitBuffers  bool                              // CapacityBuffers are going to be read: until then no node goes
 	HoldDrains    func() bool                       // says whether drains of nodes whose claims were lost are held; nil: they are not
 }
@@ -80,7 +84,7 @@ type Settings struct {
 func New(kinds Kinds, now func() time.Time) *ClusterState {
 	k := &ClusterState{kinds: kinds, now: now, changed: make(chan struct{}, 1), tables: newTables(), rows: map[reflect.Type]row{}}
 	k.Buffers, k.Requests, k.Overlays.of, k.Devices.of = Buffers{k}, Requests{k}, k, k
-	k.Quotas.of = k
+	k.Quotas.of, k.Commitments.of = k, k
 	for _, r := range k.objects() {
 		k.rows[reflect.TypeOf(r.object)] = r
 	}
@@ -95,6 +99,7 @@ func (k *ClusterState) Configure(set func(*Settings)) {
 	t.pools.Defaults, t.claims.ClusterAutoscaler, t.workloads.Defaults, t.pods.Self, t.policies.Awaited = s.Pools, s.Pools.ClusterAutoscaler, s.Spreads, s.Self, s.AwaitPolicies
 	t.devices.Ignored = !s.PlanDevices
 	t.freeze.In, t.freeze.Doubt, t.buffers.Awaited = s.FreezeIn, s.Doubt, s.AwaitBuffers
+	t.commitments.Account = s.Account
 	if t.commitments.In = s.FreezeIn; s.NoCommitments {
 		t.commitments.In = ""
 	}

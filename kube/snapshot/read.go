@@ -65,28 +65,10 @@ func (k *ClusterState) Read(ctx context.Context, from client.Reader) (*cluster.S
 	if err := k.readHolds(ctx, from); err != nil {
 		return nil, err
 	}
-	if err := k.ReadCommitments(ctx, from); err != nil && !apierrors.IsForbidden(err) {
+	if err := k.Commitments.Read(ctx, from); err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
 	return k.Snapshot(), nil
-}
-
-// ReadCommitments reads the ConfigMap daemok-commitments past every watch: none is followed by one.
-func (k *ClusterState) ReadCommitments(ctx context.Context, from client.Reader) error {
-	if k.tables.commitments.In == "" {
-		return nil
-	}
-	c := &corev1.ConfigMap{}
-	c.Namespace, c.Name = k.tables.commitments.In, api.ConfigMapCommitments
-	switch err := from.Get(ctx, client.ObjectKeyFromObject(c), c); {
-	case apierrors.IsNotFound(err):
-		k.Gone(c)
-	case err != nil:
-		return fmt.Errorf("read ConfigMap %s/%s: %w", c.Namespace, c.Name, err)
-	default:
-		k.Seen(c)
-	}
-	return nil
 }
 
 // ReadNodes makes one snapshot of the nodes of some pools and of what says how

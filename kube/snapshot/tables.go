@@ -246,6 +246,16 @@ func (t *tables) configMapSeen(c *corev1.ConfigMap) bool {
 	return freeze || commitments
 }
 
+// ownInstances are the provider IDs of the cluster's nodes, of whatever kind. Instances that NodeClaims stand for have
+// the cluster's tags.
+func (t *tables) ownInstances() map[string]bool {
+	out := map[string]bool{}
+	for n := range t.nodes.All() {
+		out[n.Spec.ProviderID] = true
+	}
+	return out
+}
+
 func (t *tables) configMapGone(c *corev1.ConfigMap) bool {
 	freeze, commitments := t.freeze.Gone(c), t.commitments.Gone(c)
 	return freeze || commitments

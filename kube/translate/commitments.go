@@ -36,8 +36,10 @@ type commitmentsFile struct {
 	} `json:"savingsPlans"`
 }
 
-// ParseCommitments reads them from YAML; an error names each field that is wrong, and what is wanted.
-func ParseCommitments(data []byte) (*commitment.Commitments, error) {
+// ParseCommitments reads them from YAML; an error names each field that is wrong, and what is wanted. Where the
+// account's commitments are known, an entry may say no more than how much of one of these is used elsewhere: see
+// commitment.Join.
+func ParseCommitments(data []byte, account bool) (*commitment.Commitments, error) {
 	var in commitmentsFile
 	if err := yaml.UnmarshalStrict(data, &in); err != nil {
 		return nil, err
@@ -58,6 +60,13 @@ func ParseCommitments(data []byte) (*commitment.Commitments, error) {
 	for i, r := range in.ReservedInstances {
 		const list = "reservedInstances"
 		named(list, i, r.ID)
+		if account && r.InstanceType == "" && r.Zone == "" && r.Count == 0 && !r.SizeFlexible {
+			if r.Elsewhere < 0 {
+				wrong(list, i, "usedElsewhere", "0 or more")
+			}
+			out.Reserved = append(out.Reserved, commitment.ReservedInstances{ID: r.ID, Elsewhere: r.Elsewhere})
+			continue
+		}
 		if !strings.Contains(r.InstanceType, ".") {
 			wrong(list, i, "instanceType", "one such as m5.large")
 		}
@@ -77,6 +86,13 @@ func ParseCommitments(data []byte) (*commitment.Commitments, error) {
 	}
 	for i, p := range in.SavingsPlans {
 		const list = "savingsPlans"
+		if account && p.Family == "" && p.Commitment == 0 && len(p.Rates) == 0 && p.Discount == "" {
+			if named(list, i, p.ID); p.Elsewhere < 0 {
+				wrong(list, i, "usedElsewhere", "0 or more")
+			}
+			out.Plans = append(out.Plans, commitment.SavingsPlan{ID: p.ID, Elsewhere: quantity.USDPerHour(p.Elsewhere)})
+			continue
+		}
 		discount, err := strconv.ParseFloat(strings.TrimSuffix(p.Discount, "%"), 64)
 		if p.Discount != "" && (err != nil || discount <= 0 || discount >= 100 || !strings.HasSuffix(p.Discount, "%")) {
 			wrong(list, i, "discount", "a percentage such as 27%")
@@ -107,15 +123,16 @@ func ParseCommitments(data []byte) (*commitment.Commitments, error) {
 	return out, errors.Join(errs...)
 }
 
-// ReadCommitments reads the ConfigMap daemok-commitments. The error names it, the key and the field, and the way out.
-func ReadCommitments(c *corev1.ConfigMap) (*commitment.Commitments, error) {
+// ReadCommitments reads the ConfigMap daemok-commitments, as ParseCommitments does. The error names it, the key and the
+// field, and the way out.
+func ReadCommitments(c *corev1.ConfigMap, account bool) (*commitment.Commitments, error) {
 	for _, key := range slices.Sorted(maps.Keys(c.Data)) {
 		if key != api.CommitmentsFile {
 			return nil, fmt.Errorf("ConfigMap %s/%s: data.%s means nothing: the key is %s", c.Namespace, c.Name, key,
 				api.CommitmentsFile)
 		}
 	}
-	out, err := ParseCommitments([]byte(c.Data[api.CommitmentsFile]))
+	out, err := ParseCommitments([]byte(c.Data[api.CommitmentsFile]), account)
 	if err != nil {
 		return nil, fmt.Errorf("ConfigMap %s/%s: data[%s]: %s", c.Namespace, c.Name, api.CommitmentsFile,
 			strings.ReplaceAll(err.Error(), "\n", "; "))

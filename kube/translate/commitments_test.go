@@ -20,7 +20,7 @@ reservedInstances:
 - {id: db, instanceType: r5.xlarge, count: 2, zone: us-east-1a}
 savingsPlans:
 - {id: compute, commitment: 1.2, usedElsewhere: 0.2, discount: 25%, rates: {m5.large: 0.07}}
-`))
+`), false)
 	want := &commitment.Commitments{
 		Reserved: []commitment.ReservedInstances{
 			{ID: "web", InstanceType: "m5.large", Count: 4, Elsewhere: 1, Flexible: true},
@@ -52,7 +52,7 @@ savingsPlans:
 			"[{id: a, instanceType: m5.large, count: 1}], savingsPlans: [{id: a, commitment: 1, discount: 10%}]}",
 	}
 	for want, text := range refused {
-		if _, err := ParseCommitments([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseCommitments([]byte(text), false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
@@ -73,11 +73,42 @@ func TestReadCommitments(t *testing.T) {
 	} {
 		c.Data = tt.data
 		got := ""
-		if _, err := ReadCommitments(c); err != nil {
+		if _, err := ReadCommitments(c, false); err != nil {
 			got = err.Error()
 		}
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// Where the account's commitments are known, an entry may say no more than how much of one is used elsewhere; else it
+// lacks what it is.
+func TestCommitmentsOfTheAccountAreNamedByTheirIDs(t *testing.T) {
+	text := []byte(`
+reservedInstances: [{id: r-1, usedElsewhere: 2}]
+savingsPlans: [{id: s-1, usedElsewhere: 0.4}]
+`)
+	want := &commitment.Commitments{
+		Reserved: []commitment.ReservedInstances{{ID: "r-1", Elsewhere: 2}},
+		Plans:    []commitment.SavingsPlan{{ID: "s-1", Elsewhere: 400_000}},
+	}
+	if got, err := ParseCommitments(text, true); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	_, err := ParseCommitments(text, false)
+	if err == nil || !strings.Contains(err.Error(), "reservedInstances[0].count: want 1 or more") {
+		t.Errorf("without the account's: got %v, want that the count is lacking", err)
+	}
+	for text, want := range map[string]string{
+		"reservedInstances: [{id: r, usedElsewhere: -1}]":       "reservedInstances[0].usedElsewhere: want 0 or more",
+		"savingsPlans: [{usedElsewhere: 1}]":                    "savingsPlans[0].id: want a name",
+		"savingsPlans: [{id: s-1, usedElsewhere: -0.1}]":        "savingsPlans[0].usedElsewhere: want 0 or more",
+		"reservedInstances: [{id: a, count: 1}]":                "reservedInstances[0].instanceType: want one such as m5.large",
+		"reservedInstances: [{id: a}]\nsavingsPlans: [{id: a}]": "savingsPlans[0].id: want a name that no other has",
+	} {
+		if _, err := ParseCommitments([]byte(text), true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
 }

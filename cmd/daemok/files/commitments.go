@@ -18,7 +18,7 @@ func Commitments(stdin io.Reader, file string) (out commitment.Commitments, err 
 	if err != nil {
 		return out, fmt.Errorf("--commitments: %w", err)
 	}
-	list, err := translate.ParseCommitments([]byte(text))
+	list, err := translate.ParseCommitments([]byte(text), false)
 	if err != nil {
 		return out, fmt.Errorf("--commitments %s: %w", name, err)
 	}

@@ -302,7 +302,7 @@ func (f *live) askAgain(ctx context.Context) {
 	if kept, err := buffer.Read(ctx, f.looker.store, f.looker.now()); err == nil { // otherwise they are as they were
 		f.looker.state.Buffers.Are(kept)
 	}
-	_ = f.looker.state.ReadCommitments(ctx, f.looker.store) // likewise
+	_ = f.looker.state.Commitments.Read(ctx, f.looker.store) // likewise
 	f.looker.ask(ctx)
 }
 

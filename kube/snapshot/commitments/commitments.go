@@ -2,26 +2,38 @@
 package commitments
 
 import (
+	"cmp"
 	"reflect"
+	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/kube/translate"
 )
 
-// Table holds what the ConfigMap daemok-commitments lists, as it was last understood. The zero value follows none. It
-// is not safe for concurrent use.
+// Table holds what the ConfigMap daemok-commitments lists, as it was last understood, beside what AWS says of the
+// account. The zero value follows neither. It is not safe for concurrent use.
 type Table struct {
-	In string // namespace of the ConfigMap; empty: none is followed
+	In      string                          // namespace of the ConfigMap; empty: no commitments have an effect
+	Account func() cloud.AccountCommitments // what was read of the account last; nil: it is not read
 
-	is  commitment.Commitments
-	odd string
+	listed   commitment.Commitments
+	recalled commitment.Commitments // of the account, by a saved snapshot
+	shown    int                    // how many of the account's the last snapshot has
+	odd      string
 }
 
-// Recall begins with the commitments of a saved snapshot, which count until a ConfigMap is seen.
-func (t *Table) Recall(of commitment.Commitments) { t.is = of }
+// Recall begins with the commitments of a saved snapshot. What users list of them counts until a ConfigMap is seen.
+func (t *Table) Recall(of commitment.Commitments) {
+	t.recalled, t.listed = of.OfAccount(), of
+}
+
+// ReadsAccount reports whether the account's commitments are known, so that a ConfigMap may add to them.
+func (t *Table) ReadsAccount() bool { return t.In != "" && t.Account != nil || t.recalled.Any() }
 
 // Seen takes in a ConfigMap; any other than the one followed is passed over. What cannot be read leaves what was listed
 // before. It reports whether something has changed that plans depend on.
@@ -29,11 +41,14 @@ func (t *Table) Seen(c *corev1.ConfigMap) bool {
 	if !t.follows(c) {
 		return false
 	}
-	list, err := translate.ReadCommitments(c)
+	list, err := translate.ReadCommitments(c, t.ReadsAccount())
 	if err != nil {
 		t.odd = err.Error() + "; plans use what it listed before"
-		if !t.is.Any() {
+		if !t.listed.Any() {
 			t.odd = err.Error() + "; until it is corrected, plans use no commitments"
+			if t.ReadsAccount() {
+				t.odd = err.Error() + "; until it is corrected, plans use what AWS says of the account alone"
+			}
 		}
 		return false
 	}
@@ -50,13 +65,56 @@ func (t *Table) follows(c *corev1.ConfigMap) bool {
 }
 
 func (t *Table) become(next commitment.Commitments) bool {
-	was := t.is
-	t.is, t.odd = next, ""
+	was := t.listed
+	t.listed, t.odd = next, ""
 	return !reflect.DeepEqual(was, next)
 }
 
 // Odd says what of the ConfigMap is not understood, and what plans use meanwhile; empty: all is.
 func (t *Table) Odd() string { return t.odd }
 
-// Now are the commitments that plans use. They must not be written.
-func (t *Table) Now() commitment.Commitments { return t.is }
+// Now are the commitments that plans use at the moment. They must not be written. Nodes is asked for the provider IDs
+// of the cluster's own instances only where some run in the account: all others use commitments too.
+func (t *Table) Now(now time.Time, nodes func() map[string]bool) commitment.Commitments {
+	account, running := t.account(now)
+	t.shown = count(&account)
+	if len(running) > 0 && account.Any() {
+		account.Others = others(running, nodes())
+	}
+	return commitment.Join(account, t.listed)
+}
+
+// Expired reports whether commitments of the account have ended since the last snapshot.
+func (t *Table) Expired(now time.Time) bool {
+	account, _ := t.account(now)
+	return count(&account) < t.shown
+}
+
+func (t *Table) account(now time.Time) (commitment.Commitments, []cloud.RunningInstance) {
+	if t.In == "" || t.Account == nil {
+		return t.recalled, nil
+	}
+	read := t.Account()
+	return read.At(now), read.Running
+}
+
+func count(c *commitment.Commitments) int { return len(c.Reserved) + len(c.Plans) }
+
+// others counts the instances that are none of these, by what commitments see of them: sorted by type, zone and price.
+func others(running []cloud.RunningInstance, own map[string]bool) (out []commitment.Usage) {
+	counts := map[commitment.Usage]int64{}
+	for _, r := range running {
+		if !own[r.ProviderID] {
+			counts[r.Usage]++
+		}
+	}
+	for u, n := range counts {
+		u.Count = n
+		out = append(out, u)
+	}
+	slices.SortFunc(out, func(a, b commitment.Usage) int {
+		return cmp.Or(cmp.Compare(a.InstanceType, b.InstanceType), cmp.Compare(a.Zone, b.Zone),
+			cmp.Compare(a.OnDemand, b.OnDemand))
+	})
+	return out
+}

@@ -1,14 +1,22 @@
 package commitments
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/kube/api"
 )
+
+// now are the commitments that plans use of no account.
+func now(t *Table) commitment.Commitments { return t.Now(time.Time{}, nil) }
 
 // What cannot be read says so, and leaves what was listed before, until the ConfigMap is corrected or deleted.
 func TestWhatCannotBeReadLosesNothing(t *testing.T) {
@@ -24,16 +32,67 @@ func TestWhatCannotBeReadLosesNothing(t *testing.T) {
 	}
 	good := c.DeepCopy()
 	good.Data[api.CommitmentsFile] = "savingsPlans: [{id: a, commitment: 1, discount: 20%}]"
-	if !table.Seen(good) || table.Seen(good) || table.Odd() != "" || len(table.Now().Plans) != 1 {
-		t.Errorf("commitments are %+v, %q; want a change where they are new alone", table.Now(), table.Odd())
+	if !table.Seen(good) || table.Seen(good) || table.Odd() != "" || len(now(&table).Plans) != 1 {
+		t.Errorf("commitments are %+v, %q; want a change where they are new alone", now(&table), table.Odd())
 	}
 	changed := table.Seen(c)
 	kept := strings.HasSuffix(table.Odd(), "plans use what it listed before")
-	if changed || !kept || len(table.Now().Plans) != 1 {
-		t.Errorf("commitments are %+v, %q; want those before", table.Now(), table.Odd())
+	if changed || !kept || len(now(&table).Plans) != 1 {
+		t.Errorf("commitments are %+v, %q; want those before", now(&table), table.Odd())
 	}
 	gone := table.Gone(c)
-	if left := table.Now(); !gone || left.Any() || table.Odd() != "" {
-		t.Errorf("commitments are %+v, %q once the ConfigMap is gone", table.Now(), table.Odd())
+	if left := now(&table); !gone || left.Any() || table.Odd() != "" {
+		t.Errorf("commitments are %+v, %q once the ConfigMap is gone", now(&table), table.Odd())
+	}
+}
+
+// What AWS says of the account is joined with what the ConfigMap lists, and pays until its end. Instances that are no
+// nodes of the cluster are counted.
+func TestCommitmentsOfTheAccount(t *testing.T) {
+	now := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	large := commitment.Usage{InstanceType: "m5.large", Zone: "a", OnDemand: 96_000}
+	account := cloud.AccountCommitments{
+		Commitments: commitment.Commitments{Reserved: []commitment.ReservedInstances{
+			{ID: "r-1", InstanceType: "m5.large", Count: 4, Account: true},
+			{ID: "r-2", InstanceType: "m5.large", Count: 1, Account: true},
+		}},
+		EndsAt: map[string]time.Time{"r-1": now.Add(24 * time.Hour), "r-2": now.Add(time.Hour)},
+		Running: []cloud.RunningInstance{
+			{ProviderID: "aws:///a/i-1", Usage: large}, {ProviderID: "aws:///a/i-2", Usage: large},
+			{ProviderID: "aws:///a/i-3", Usage: large},
+		},
+	}
+	table := Table{In: "kube-system", Account: func() cloud.AccountCommitments { return account }}
+	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapCommitments}}
+	c.Data = map[string]string{api.CommitmentsFile: "{reservedInstances: [{id: r-1, usedElsewhere: 2}], " +
+		"savingsPlans: [{id: lent, commitment: 1, discount: 20%}]}"}
+	if !table.Seen(c) || table.Odd() != "" {
+		t.Fatalf("the ConfigMap is refused: %s", table.Odd())
+	}
+	own := func() map[string]bool { return map[string]bool{"aws:///a/i-2": true} }
+	got := table.Now(now, own)
+	two := large
+	two.Count = 2
+	others := slices.Equal(got.Others, []commitment.Usage{two})
+	if len(got.Reserved) != 2 || got.Reserved[0].Elsewhere != 2 || len(got.Plans) != 1 || !others {
+		t.Errorf("commitments are %+v, want both of the account, one lent, and two other instances", got)
+	}
+	if table.Expired(now.Add(59*time.Minute)) || !table.Expired(now.Add(time.Hour)) {
+		t.Error("Reserved Instances are to end after an hour, and not before")
+	}
+	if got := table.Now(now.Add(time.Hour), own); len(got.Reserved) != 1 || table.Expired(now.Add(2*time.Hour)) {
+		t.Errorf("after their end commitments are %+v, want one less, once", got)
+	}
+	again := Table{In: "kube-system"}
+	again.Recall(got)
+	if saved := again.Now(now.Add(48*time.Hour), nil); !reflect.DeepEqual(saved, got) {
+		t.Errorf("a saved snapshot has %+v, want what it was saved with, %+v", saved, got)
+	}
+	if again.Gone(c); !again.Now(now, nil).Reserved[0].Account || len(again.Now(now, nil).Plans) != 0 {
+		t.Errorf("without the ConfigMap a saved snapshot has %+v, want the account's alone", again.Now(now, nil))
+	}
+	table.In = "" // as the gate is off
+	if off := table.Now(now, own); table.ReadsAccount() || len(off.Reserved) != 0 {
+		t.Errorf("without commitments there are %+v", off)
 	}
 }
