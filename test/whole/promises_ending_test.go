@@ -106,6 +106,7 @@ func (p *promises) disrupts(c *karpv1.NodeClaim) {
 	if pool == nil {
 		return
 	}
+	p.keepsMinimum(c, pool)
 	going, all := 0, 0
 	for _, o := range p.claims {
 		if o.Labels[api.LabelNodePool] == pool.Name && !condition.IsTrue(o, karpv1.ClaimInstanceTerminating) {

@@ -105,7 +105,11 @@ func (w *world) tempest(seed uint64) {
 			p.Spec.Template.Spec.ExpireAfter = "6m"
 		}
 		shape(u, p)
+		demandOnDemand(u, p)
 	})
+	if hasCommitments(u) {
+		committed(w, commitmentsOf(u, "committed"))
+	}
 	if hasStatic(u) {
 		w.pool("kept", func(p *karpv1.NodePool) { keeps(int64(3*u("kept")), int64(5*u("kept most")))(p) })
 	}
@@ -126,7 +130,7 @@ func (w *world) tempest(seed uint64) {
 		w.podTemplate("web")
 	}
 	if hasRecommendations(u) {
-		w.scale("web", 1)
+		w.deploy("web", 1, webOf(u))
 		set := w.replicaSet("web", 1)
 		edit(w, set, func(s *appsv1.ReplicaSet) { s.Spec.Template.Spec = w.deployments["web"].template.Spec })
 	}
@@ -160,9 +164,12 @@ func (w *world) tempest(seed uint64) {
 	w.server.BlockEvictions(nil)
 	w.cloud.Market().SetNeverJoin(0)
 	w.start(setup{devices: hasDevices(u)})
-	w.scale("web", 5)
+	w.deploy("web", 5, webOf(u))
 	if hasDevices(u) {
 		w.trains(2, false)
+	}
+	if hasMinimum(u) {
+		w.asksFor("2")
 	}
 	if hasQuota(u) {
 		w.raise("all", amounts("nodes", "20", "cpu", "80"))
@@ -274,7 +281,8 @@ func hasBuffer(u draws) bool { return u("buffer") < 0.3 }
 // trouble is what happens in one minute, and how what is short then is had again.
 func (w *world) trouble(seed uint64, u draws, minute int) (restocks []func()) {
 	name := func(what string) string { return fmt.Sprint(what, minute) }
-	w.scale("web", int(8*u(name("replicas"))))
+	w.deploy("web", int(8*u(name("replicas"))), webOf(u))
+	w.commits(u, minute)
 	if hasStatic(u) && u(name("scaled")) < 0.4 {
 		w.scaleNodes("kept", int64(4*u(name("kept"))))
 	}
