@@ -34,7 +34,8 @@ func (w *world) paid() map[string]int {
 	return out
 }
 
-// Reserved Instances that nothing uses are used first, then what is cheapest, and nodes that they pay for stay. A ConfigMap that cannot be read is reported, and changes nothing.
+// SC-656: Reserved Instances that nothing uses are used first, then what is cheapest, and nodes that they pay for stay.
+// A ConfigMap that cannot be read is reported, and changes nothing.
 func TestReservedInstancesAreUsedFirst(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 150}, func(t *testing.T, w *world) {
 		w.pool("default", orLarger)

@@ -12,8 +12,8 @@ import (
 	"github.com/daemok/daemok/kube/api/mark"
 )
 
-// hasMinimum reports whether the pool has a minimum of on-demand nodes, which changes in the trouble. One whose template
-// says which nodes are spot instances has none.
+// hasMinimum reports whether the pool has a minimum of on-demand nodes, which changes in the trouble. One whose
+// template says which nodes are spot instances has none.
 func hasMinimum(u draws) bool { return u("minimum") < 0.3 && u("labelled") >= 0.5 }
 
 // hasPodMinimum reports whether some pods of the deployment are to be on demand.
@@ -72,8 +72,8 @@ func commitmentsOf(u draws, name string) string {
 	)
 }
 
-// keepsMinimum looks at a NodeClaim that the controller deletes by choice: its pool keeps its minimum of on-demand nodes,
-// unless an on-demand instance takes its place, or others took some away a moment ago.
+// keepsMinimum looks at a NodeClaim that the controller deletes by choice: its pool keeps its minimum of on-demand
+// nodes, unless an on-demand instance takes its place, or others took some away a moment ago.
 func (p *promises) keepsMinimum(c *karpv1.NodeClaim, pool *karpv1.NodePool) {
 	isSpot := func(c *karpv1.NodeClaim) bool { return c.Labels[api.LabelCapacityType] == "spot" }
 	least, err := mark.OnDemandMinimum(pool.Annotations)
@@ -87,7 +87,8 @@ func (p *promises) keepsMinimum(c *karpv1.NodeClaim, pool *karpv1.NodePool) {
 	}
 	var after cluster.Balance
 	for _, o := range p.claims {
-		if o.Labels[api.LabelNodePool] != pool.Name || o.Name == c.Name || o.DeletionTimestamp != nil || o.Status.ProviderID == "" {
+		stays := o.DeletionTimestamp == nil && o.Status.ProviderID != "" && o.Name != c.Name
+		if !stays || o.Labels[api.LabelNodePool] != pool.Name {
 			continue
 		}
 		if !isSpot(o) && replaces(o, c.Name) {
@@ -96,7 +97,8 @@ func (p *promises) keepsMinimum(c *karpv1.NodeClaim, pool *karpv1.NodePool) {
 		after.Count(isSpot(o), 1)
 	}
 	if least.Short(after) > 0 {
-		p.breaks("minimums hold", "NodeClaim "+c.Name, "without it %d of %d nodes of NodePool %s are on demand, and its minimum is %s",
+		p.breaks("minimums hold", "NodeClaim "+c.Name,
+			"without it %d of %d nodes of NodePool %s are on demand, and its minimum is %s",
 			after.OnDemand, after.OnDemand+after.Spot, pool.Name, least)
 	}
 }

@@ -43,8 +43,10 @@ func (p *promises) deletesPod(pod *corev1.Pod) {
 	if node == nil || podspec.IsTerminal(pod) {
 		return
 	}
-	if m, known := p.instance(translate.InstanceID(node.Spec.ProviderID)); known && isThere(&m) && !p.overdue(node, pod) {
-		p.breaks("no pod ends without an eviction", "pod "+pod.Name, "it is deleted though instance %s of its node %s is %s", m.ID, node.Name, m.At(time.Now()))
+	m, known := p.instance(translate.InstanceID(node.Spec.ProviderID))
+	if known && isThere(&m) && !p.overdue(node, pod) {
+		p.breaks("no pod ends without an eviction", "pod "+pod.Name,
+			"it is deleted though instance %s of its node %s is %s", m.ID, node.Name, m.At(time.Now()))
 	}
 }
 
