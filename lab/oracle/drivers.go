@@ -28,6 +28,7 @@ type drivers struct {
 	of      map[string][]resourceclaim.Published // by instance type
 	devices *devices                             // what running pods have
 	common  dice                                 // of what several nodes can use
+	also    dice                                 // of what other draws are not to depend on
 }
 
 const (
@@ -40,7 +41,7 @@ const (
 // are plain: for them plans promise to leave no pod that could have its devices.
 func newDrivers(w *World) *drivers {
 	d := &drivers{dice: dice{rand.New(rand.NewPCG(w.Seed, 40))}, world: w,
-		common: dice{rand.New(rand.NewPCG(w.Seed, 45))}}
+		common: dice{rand.New(rand.NewPCG(w.Seed, 45))}, also: dice{rand.New(rand.NewPCG(w.Seed, 46))}}
 	if !d.one(3) {
 		return d
 	}
@@ -108,7 +109,7 @@ func (d *drivers) fpgas() resourceclaim.Published {
 				Counters: regions(int64(1 + d.IntN(2)))}}
 		case !d.plain && d.one(4):
 			x.AllowMultipleAllocations = new(true)
-			x.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: amount(8)}}
+			x.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: amount(int64(pick(d.also, 8, 8, 1)))}}
 		}
 		out.Devices = append(out.Devices, x)
 	}
@@ -216,6 +217,9 @@ func (d *drivers) claimRules(pod *corev1.Pod) {
 	}
 	if root := resourcev1.FullyQualifiedName(attributePCI); !d.plain && d.one(3) {
 		spec.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: &root}}
+		if d.also.one(3) {
+			spec.Devices.Constraints = []resourcev1.DeviceConstraint{{DistinctAttribute: &root}}
+		}
 	}
 	switch {
 	case !d.plain && d.one(6):
