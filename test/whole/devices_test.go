@@ -64,7 +64,7 @@ func (d *driver) publish(ctx context.Context) {
 	for _, n := range d.nodes() {
 		there[n.Name] = true
 		gpus, _ := strconv.Atoi(n.Labels[api.LabelGPUCount])
-		is := func(s resourcev1.ResourceSlice) bool { return *s.Spec.NodeName == n.Name }
+		is := func(s resourcev1.ResourceSlice) bool { return s.Spec.NodeName != nil && *s.Spec.NodeName == n.Name }
 		published := slices.ContainsFunc(slicesThere.Items, is)
 		if gpus == 0 || published || broken || time.Since(n.CreationTimestamp.Time) < publishesAfter {
 			continue
@@ -80,7 +80,7 @@ func (d *driver) publish(ctx context.Context) {
 		_ = d.hand.Create(ctx, s)
 	}
 	for i := range slicesThere.Items {
-		if s := &slicesThere.Items[i]; !there[*s.Spec.NodeName] {
+		if s := &slicesThere.Items[i]; s.Spec.NodeName != nil && !there[*s.Spec.NodeName] {
 			_ = d.hand.Delete(ctx, s)
 		}
 	}
@@ -141,8 +141,11 @@ func (d *driver) allocate(ctx context.Context, p *corev1.Pod, node string) bool 
 		}
 	}
 	var s resourcev1.ResourceSlice
-	if mine == nil || d.hand.Get(ctx, client.ObjectKey{Name: node}, &s) != nil {
+	if mine == nil {
 		return false
+	}
+	if d.hand.Get(ctx, client.ObjectKey{Name: node}, &s) != nil {
+		return d.allocateCommon(ctx, p, mine, node, taken)
 	}
 	before, request := mine.DeepCopy(), mine.Spec.Devices.Requests[0]
 	mine.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: &corev1.NodeSelector{
@@ -160,6 +163,43 @@ func (d *driver) allocate(ctx context.Context, p *corev1.Pod, node string) bool 
 	}
 	mine.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: p.Name, UID: p.UID}}
 	return d.hand.Status().Patch(ctx, mine, client.MergeFrom(before)) == nil
+}
+
+// allocateCommon gives a claim the device that nodes of one instance type can use, if it is free and the node is one.
+func (d *driver) allocateCommon(ctx context.Context, p *corev1.Pod, mine *resourcev1.ResourceClaim, node string,
+	taken map[string]bool) bool {
+	var s resourcev1.ResourceSlice
+	if d.hand.Get(ctx, client.ObjectKey{Name: commonSlice}, &s) != nil || taken[commonSlice+"/gpu"] {
+		return false
+	}
+	term := s.Spec.NodeSelector.NodeSelectorTerms[0].MatchExpressions[0]
+	of := func(n corev1.Node) bool { return n.Name == node && slices.Contains(term.Values, n.Labels[term.Key]) }
+	if !slices.ContainsFunc(d.nodes(), of) {
+		return false
+	}
+	before, request := mine.DeepCopy(), mine.Spec.Devices.Requests[0]
+	mine.Status.Allocation = &resourcev1.AllocationResult{NodeSelector: s.Spec.NodeSelector}
+	mine.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{
+		{Request: request.Name, Driver: gpuDriver, Pool: commonSlice, Device: "gpu"}}
+	mine.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: p.Name, UID: p.UID}}
+	return d.hand.Status().Patch(ctx, mine, client.MergeFrom(before)) == nil
+}
+
+// commonSlice is the slice of the device that several nodes can use, and its pool.
+const commonSlice = "common"
+
+// sharesDevice publishes a GPU that all nodes of an instance type can use.
+func (w *world) sharesDevice(instanceType string) {
+	kind := "gpu"
+	term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+		{Key: api.LabelInstanceType, Operator: corev1.NodeSelectorOpIn, Values: []string{instanceType}}}}
+	s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: commonSlice}}
+	s.Spec = resourcev1.ResourceSliceSpec{Driver: gpuDriver,
+		Pool:         resourcev1.ResourcePool{Name: commonSlice, Generation: 1, ResourceSliceCount: 1},
+		NodeSelector: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}},
+		Devices: []resourcev1.Device{{Name: "gpu",
+			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"type": {StringValue: &kind}}}}}
+	w.create(s)
 }
 
 // claimTemplate is a ResourceClaimTemplate for so many GPUs.
@@ -220,6 +260,34 @@ func TestPodsWithResourceClaimsGetNodesWithDevices(t *testing.T) {
 		w.deploy("train", 0, claims("one"))
 		w.deploy("large", 0, claims("three"))
 		w.until(30*time.Minute, "an empty cluster", w.empty)
+		w.sound()
+	})
+}
+
+// SC-660, SC-661, SC-664: The device that several nodes can use comes before one of a new node, each is used once, and a
+// pod that has it keeps it while nodes are consolidated.
+func TestDevicesThatSeveralNodesCanUse(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 98, Types: typesWithGPUs}, func(t *testing.T, w *world) {
+		w.pool("default", withGPUs)
+		w.drives()
+		w.sharesDevice("m5.large")
+		w.claimTemplate("one", 1)
+		w.start(setup{devices: true})
+		w.deploy("first", 1, claims("one"))
+		w.until(10*time.Minute, "a node that can use the device", func() bool { return w.runs("first", 1) })
+		if got := w.types(); len(got) != 1 || got["m5.large"] != 1 {
+			t.Errorf("launched %v for the first pod, want m5.large", got)
+		}
+		w.deploy("second", 1, claims("one"))
+		w.until(10*time.Minute, "a node with a device for the other", func() bool { return w.runs("second", 1) })
+		launched := w.launched()
+		time.Sleep(time.Hour)
+		if got := w.types(); got["m5.large"] != 1 || got["g4dn.xlarge"] != 1 || !w.run(2) || w.launched() != launched {
+			t.Errorf("there are %v after %d launches, and then %d; %s", got, launched, w.launched(), w.state())
+		}
+		w.deploy("first", 0, claims("one"))
+		w.deploy("second", 0, claims("one"))
+		w.until(time.Hour, "an empty cluster", w.empty)
 		w.sound()
 	})
 }
