@@ -76,8 +76,8 @@ func TestDefaultSpreadsCountWhomServicesAndOwnerChoose(t *testing.T) {
 				}
 				return
 			}
-			want := fmt.Sprintf("[{Key:topology.kubernetes.io/zone Selector:{Requirements:%s Nothing:false} MaxSkew:1 MinDomains:3 Soft:false IgnoreNodeTerms:false HonourTaints:false}"+
-				" {Key:kubernetes.io/hostname Selector:{Requirements:%s Nothing:false} MaxSkew:2 MinDomains:0 Soft:true IgnoreNodeTerms:false HonourTaints:false}]", tt.want, tt.want)
+			want := fmt.Sprintf("[{Key:topology.kubernetes.io/zone Selector:{Requirements:%s Nothing:false} MaxSkew:1 MinDomains:3 Soft:false IgnoreNodeTerms:false HonourTaints:false Among:[]}"+
+				" {Key:kubernetes.io/hostname Selector:{Requirements:%s Nothing:false} MaxSkew:2 MinDomains:0 Soft:true IgnoreNodeTerms:false HonourTaints:false Among:[]}]", tt.want, tt.want)
 			if text := fmt.Sprintf("%+v", got); text != want {
 				t.Errorf("SC-155: Spread = %s\nwant %s", text, want)
 			}

@@ -101,6 +101,7 @@ func (k *key) spreads(list []cluster.Spread) {
 		k.flag(s.Soft)
 		k.flag(s.IgnoreNodeTerms)
 		k.flag(s.HonourTaints)
+		k.terms("among", s.Among)
 	}
 }
 
