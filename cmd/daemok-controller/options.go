@@ -34,7 +34,10 @@ import (
 )
 
 // acting are the features that are on unless their gates say otherwise.
-type acting struct{ static, overlays, buffers, requests, quotas, commitments bool }
+type acting struct {
+	static, overlays, buffers, requests, quotas, commitments bool
+	accountCommitments                                       bool // are read
+}
 
 // options is how the controller is set up. Every one is a flag and an
 // environment variable; a flag wins.
@@ -173,6 +176,9 @@ func (r *reader) define(o *options) {
 	r.text(&o.clusterCABundle, "cluster-ca-bundle", "", "CA bundle for instances, base64; if empty, that of the controller's own connection")
 	r.text(&o.awsFeatureGates, "aws-feature-gates", "", "Name=true,Name=false. Only NodeClassCEL has an effect: if true, kubelet settings of classes may contain CEL expressions over the instance type")
 	r.boolean(&o.isolatedVPC, "isolated-vpc", false, "the VPC cannot reach the Pricing and IAM APIs")
+	r.boolean(&o.accountCommitments, "account-commitments", false,
+		"read the Reserved Instances and Savings Plans of the AWS account, for plans to use; "+
+			"see docs/tasks/commitments.md")
 	r.boolean(&o.zonalShift, "enable-zonal-shift", false, "launch nothing in a zone that a zonal shift or autoshift moves traffic away from; see docs/tasks/zonal-shift.md")
 	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "read the Kubernetes version from EKS instead of the API server")
 	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", aws.UsualMemoryOverhead, "share of memory that the hypervisor and kernel use, for types of which no instance has run yet; the default depends on the size of the type; see docs/concepts/aws.md")

@@ -25,6 +25,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/savingsplans"
 	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
@@ -52,6 +53,7 @@ type Clients struct {
 	Scaling *autoscaling.Client
 	STS     *sts.Client
 	Events  *eventbridge.Client
+	Plans   *savingsplans.Client
 }
 
 // ErrNoRegion says that no region is configured and none could be found.
@@ -106,7 +108,8 @@ func From(cfg aws.Config, p *pace.Pace) Clients {
 	cfg.Retryer = func() aws.Retryer { return retryer() }
 	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg, ec2.WithAPIOptions(paced(p))), IAM: iam.NewFromConfig(cfg),
 		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg), Quotas: servicequotas.NewFromConfig(cfg),
-		ARC: arczonalshift.NewFromConfig(cfg), Scaling: autoscaling.NewFromConfig(cfg), STS: sts.NewFromConfig(cfg), Events: eventbridge.NewFromConfig(cfg)}
+		ARC: arczonalshift.NewFromConfig(cfg), Scaling: autoscaling.NewFromConfig(cfg), STS: sts.NewFromConfig(cfg),
+		Events: eventbridge.NewFromConfig(cfg), Plans: savingsplans.NewFromConfig(cfg)}
 	if region := price.EndpointRegion(cfg.Region); region != "" {
 		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
 	}
