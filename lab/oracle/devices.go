@@ -112,13 +112,16 @@ func starts(n *corev1.Node) bool {
 	return n.Labels[api.LabelNodePool] != "" && n.Labels[api.LabelInitialized] != "true"
 }
 
-// publish has drivers publish what is expected of an instance type, as far as they have not published devices of the
-// node.
+// publish has drivers publish what is expected of an instance type, as far as they have not published a complete pool of
+// devices of the node.
 func (d *devices) publish(node, instanceType string) {
 	for _, p := range d.expected[instanceType] {
-		its := func(s *resourcev1.ResourceSlice) bool { return s.Spec.Driver == p.Driver }
-		if !slices.ContainsFunc(d.slices[node], its) {
-			d.slices[node] = append(slices.Clip(d.slices[node]), slicesOf(node, p)...)
+		other := func(s *resourcev1.ResourceSlice) bool { return s.Spec.Driver != p.Driver }
+		its := slices.DeleteFunc(slices.Clone(d.slices[node]), other)
+		if len(its) == 0 || int64(len(its)) < its[0].Spec.Pool.ResourceSliceCount {
+			own := func(s *resourcev1.ResourceSlice) bool { return !other(s) }
+			rest := slices.DeleteFunc(slices.Clone(d.slices[node]), own)
+			d.slices[node] = append(rest, slicesOf(node, p)...)
 		}
 	}
 }

@@ -264,8 +264,8 @@ func TestPodsWithResourceClaimsGetNodesWithDevices(t *testing.T) {
 	})
 }
 
-// SC-660, SC-661, SC-664: The device that several nodes can use comes before one of a new node, each is used once, and a
-// pod that has it keeps it while nodes are consolidated.
+// SC-660, SC-661, SC-664: The device that several nodes can use comes before one of a new node, each is used once, and
+// a pod that has it keeps it while nodes are consolidated.
 func TestDevicesThatSeveralNodesCanUse(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 98, Types: typesWithGPUs}, func(t *testing.T, w *world) {
 		w.pool("default", withGPUs)
