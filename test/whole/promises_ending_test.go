@@ -72,7 +72,8 @@ func (p *promises) endsRight(m *market.Machine) {
 // answer that it does not know the instance yet.
 func (p *promises) saysItTerminates(c *karpv1.NodeClaim) {
 	if m, known := p.instanceOf(c); known && isThere(&m) {
-		p.breaks("an instance terminates whose NodeClaim says so", "NodeClaim "+c.Name, "instance %s is %s, %s after its launch", m.ID, m.At(time.Now()), time.Since(m.LaunchedAt).Round(time.Second))
+		p.breaks("an instance terminates whose NodeClaim says so", "NodeClaim "+c.Name,
+			"instance %s is %s, %s after its launch", m.ID, m.At(time.Now()), time.Since(m.LaunchedAt).Round(time.Second))
 	}
 }
 
