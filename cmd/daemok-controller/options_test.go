@@ -181,7 +181,8 @@ var wrong = map[string]string{
 	"preference-worth": "0", "min-values-policy": "Maybe", "scheduler-config": "podTopologySpread: {defaultConstraints: [{topologyKey: zone}]}",
 	"feature-gates": "NodeRepair", "payback": "yes", "steering": "some", "enable-profiling": "2", "disable-cluster-state-observability": "no way", "offering-metrics": "some",
 	"legacy-metrics": "old", "enable-tracing": "grpc", "web-port": "70000", "web-exposed": "true", "cluster-name": "", "cluster-endpoint": "ID.gr7.eu-west-1.eks.amazonaws.com", "cluster-ca-bundle": "-----BEGIN CERTIFICATE-----",
-	"aws-feature-gates": "NodeClassCEL", "isolated-vpc": "private", "enable-zonal-shift": "a", "account-commitments": "a", "eks-control-plane": "eks", "vm-memory-overhead-percent": "7.5",
+	"aws-feature-gates": "NodeClassCEL", "isolated-vpc": "private", "enable-zonal-shift": "a",
+	"account-commitments": "a", "eks-control-plane": "eks", "vm-memory-overhead-percent": "7.5",
 	"interruption-queue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",
 	"max-system-memory": "half", "surplus-credits": "none", "cluster-autoscaler-annotations": "some", "disable-dry-run": "dry", "ami-refresh-interval": "1s", "subnet-refresh-interval": "hourly",
 	"shadow": "dark", "shadow-manifests": "pools", "shadow-nodes": "group=web", "shadow-file": "history.gz", // without --shadow

@@ -143,7 +143,9 @@ func (w *world) tempest(seed uint64) {
 	if has(absurdPods) && u("absurd pods") < 0.5 {
 		w.absurd(u)
 	}
-	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }, through: w.throughWeather(u), thinks: has(crowds), devices: hasDevices(u)}
+	repeats := func(o client.Object) bool { return u("again"+version(o)) < 0.3*u("again") }
+	s := setup{seed: seed, chance: 0.25 * u("chance"), lag: late(u), again: repeats, through: w.throughWeather(u),
+		thinks: has(crowds), devices: hasDevices(u)}
 	if u("brisk") < 0.2 { // no call fails and no watch is late: what goes wrong at once is not hidden by waiting
 		s.chance, s.lag = 0, nil
 	}
