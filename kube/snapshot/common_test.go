@@ -72,6 +72,11 @@ func TestDevicesThatSeveralNodesCanUse(t *testing.T) {
 	taken := strings.ReplaceAll(allocated, gpu, fabric)
 	both := "{requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}, " +
 		"{name: fabric, exactly: {deviceClassName: fabric}}]}"
+	part := "{name: d-%d, consumesCounters: [{counterSet: board, counters: {regions: {value: \"3\"}}}]}"
+	parts := fmt.Sprintf(part+", "+part, 0, 1)
+	counters := strings.NewReplacer("-common}", "-counters}", "Count: 1", "Count: 2", "devices: []",
+		"sharedCounters: [{name: board, counters: {regions: {value: \"4\"}}}]").
+		Replace(sharesThese(fabric, "allNodes: true", ""))
 	none := "the devices fabric are taken, or other nodes can use them than those that the pod may run on"
 	each := "{name: d-0, " + selects(zone, "b") + "}, {name: d-1, " + selects(rack, "r1") + "}, " +
 		"{name: d-2, allNodes: true}, {name: d-3, nodeName: \"n\"}"
@@ -89,6 +94,10 @@ func TestDevicesThatSeveralNodesCanUse(t *testing.T) {
 			[]string{shares(fabric, "allNodes: true", 2), claimant("a", "fabric"), claimant("b", "fabric"),
 				claimant("c", "fabric")},
 			"c nowhere: " + none + "\nlaunch c.large for a b in a"},
+		"SC-661 as far as the counters go that they share": {
+			[]string{strings.NewReplacer("Count: 1", "Count: 2").Replace(sharesThese(fabric, "allNodes: true", parts)),
+				counters, claimant("a", "fabric"), claimant("b", "fabric")},
+			"b nowhere: " + none + "\nlaunch c.large for a in a"},
 		"SC-662 of a zone": {
 			[]string{shares(fabric, selects(zone, "b"), 1), claimant("a", "fabric")}, "launch c.large for a in b"},
 		"SC-662 of a label of a pool": {
