@@ -15,6 +15,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/rights"
 	"github.com/daemok/daemok/core/cluster"
+	emulated "github.com/daemok/daemok/test/emulator/commitment"
 )
 
 // deny takes one action away from the controller's role, whatever else allows it.
@@ -144,6 +145,9 @@ func tasks() map[string]task {
 			err := a.provider.RefreshQuotas(ctx)
 			return errors.Join(append(said, err)...)
 		}},
+		"ec2:DescribeReservedInstances":         {begun: committed, do: readCommitments},
+		"savingsplans:DescribeSavingsPlans":     {begun: committed, do: readCommitments},
+		"savingsplans:DescribeSavingsPlanRates": {begun: committed, do: readCommitments},
 		"arc-zonal-shift:GetManagedResource": {
 			begun: func(_ *testing.T, a *account) { a.provider.options.ZonalShift = true },
 			do: func(ctx context.Context, a *account) error {
@@ -167,6 +171,20 @@ func tasks() map[string]task {
 			return q.Done(ctx, found...)
 		}, begun: interrupted},
 	}
+}
+
+// committed has the provider read commitments of an account that has a Savings Plan.
+func committed(_ *testing.T, a *account) {
+	a.provider.options.Commitments = true
+	a.server.AddSavingsPlan(emulated.Plan{CommitmentUSD: 1})
+}
+
+// readCommitments reads them: what may not be read is reported, and is no error.
+func readCommitments(ctx context.Context, a *account) error {
+	var said []error
+	a.provider.options.Warn = func(err error) { said = append(said, err) }
+	err := a.provider.RefreshCommitments(ctx)
+	return errors.Join(append(said, err)...)
 }
 
 // interrupted puts an interruption message into the queue.

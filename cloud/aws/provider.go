@@ -20,6 +20,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/capacity"
 	"github.com/daemok/daemok/cloud/aws/catalog"
 	"github.com/daemok/daemok/cloud/aws/client"
+	"github.com/daemok/daemok/cloud/aws/commitment"
 	"github.com/daemok/daemok/cloud/aws/ec2data"
 	"github.com/daemok/daemok/cloud/aws/fleet"
 	"github.com/daemok/daemok/cloud/aws/image"
@@ -80,6 +81,9 @@ type Options struct {
 	// ZonalShift has the adapter ask which zones the cluster's work is shifted away from.
 	ZonalShift bool
 
+	// Commitments has the adapter read Reserved Instances and Savings Plans of the account.
+	Commitments bool
+
 	// KubernetesVersion says which version images are for, as "1.36". Nil: EKS is asked.
 	KubernetesVersion func(context.Context) (string, error)
 
@@ -114,6 +118,7 @@ type Provider struct {
 	facts      facts
 	steady     steady
 	quotas     quota.Book
+	committed  commitment.Book
 
 	mu                 sync.Mutex
 	cluster            userdata.Cluster

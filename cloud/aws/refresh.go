@@ -23,6 +23,8 @@ const (
 	TemplatesEvery = 30 * time.Minute
 	ProfilesEvery  = 30 * time.Minute
 	QuotasEvery    = 5 * time.Minute
+
+	CommitmentsEvery = time.Hour // AWS applies them by the hour
 )
 
 // Refresh reads everything once, as is needed at the start. Without types nothing can be
@@ -33,7 +35,7 @@ func (p *Provider) Refresh(ctx context.Context) error {
 		return err
 	}
 	_, shifts := p.Shifts(ctx)
-	errs := []error{p.RefreshOnDemand(ctx), p.RefreshSpot(ctx), p.RefreshQuotas(ctx), shifts}
+	errs := []error{p.RefreshOnDemand(ctx), p.RefreshSpot(ctx), p.RefreshQuotas(ctx), p.RefreshCommitments(ctx), shifts}
 	if !p.options.ReadOnly { // which has no launch templates to remove
 		errs = append(errs, p.RefreshTemplates(ctx))
 	}

@@ -36,6 +36,7 @@ type iamFlags struct {
 	account, partition, queue string
 	roles                     []string
 	alone, adoption, shifts   bool
+	commitments               bool
 	shadow                    bool
 }
 
@@ -47,9 +48,11 @@ func (f *iamFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.partition, "partition", "", "AWS partition; default that of the region")
 	cmd.Flags().StringSliceVar(&f.roles, "node-role", nil, "role of nodes, by name or ARN; may be repeated; default those of the cluster's classes")
 	cmd.Flags().StringVar(&f.queue, "queue", "", "name of the interruption queue; default as the controller's Deployment has it; none: no queue")
-	cmd.Flags().BoolVar(&f.alone, "without-cluster", false, "do not read the cluster: the policy covers every feature but zonal shifts and adoption (--zonal-shift, --adoption)")
+	cmd.Flags().BoolVar(&f.alone, "without-cluster", false, "do not read the cluster: the policy covers every feature but zonal shifts, commitments and adoption (--zonal-shift, --commitments, --adoption)")
 	cmd.Flags().BoolVar(&f.adoption, "adoption", false, "add the right to tag instances that daemok adopt or a migration takes over")
 	cmd.Flags().BoolVar(&f.shadow, "shadow", false, "the policy of shadow mode (daemok-controller --shadow), which reads alone")
+	cmd.Flags().BoolVar(&f.commitments, "commitments", false,
+		"add the rights to read the account's commitments, whatever the controller's Deployment says")
 	cmd.Flags().BoolVar(&f.shifts, "zonal-shift", false, "add the right to follow zonal shifts, whatever the controller's Deployment says")
 }
 
@@ -259,6 +262,7 @@ func (r *iamReader) aws(ctx context.Context) (*audit.Auditor, error) {
 func (r *iamReader) features(s *rights.Scope, found inCluster) {
 	isolated, _ := strconv.ParseBool(found.setting("ISOLATED_VPC"))
 	shifts, _ := strconv.ParseBool(found.setting("ENABLE_ZONAL_SHIFT"))
+	commitments, _ := strconv.ParseBool(found.setting("COMMITMENTS_FROM_ACCOUNT"))
 	queue := cmp.Or(r.flags.queue, found.setting("INTERRUPTION_QUEUE"))
 	if queue == "" && found.install.Deployment == nil { // nothing is installed yet: the guides call it as the cluster
 		queue = s.Cluster
@@ -269,7 +273,8 @@ func (r *iamReader) features(s *rights.Scope, found inCluster) {
 	}
 	stable := map[rights.Feature]bool{
 		rights.Interruption: s.Queue != "", rights.SharedQueue: s.Queue != "", rights.Prices: !isolated, rights.Quotas: !isolated,
-		rights.ZonalShift: shifts || r.flags.shifts, rights.Adoption: r.flags.adoption,
+		rights.ZonalShift: shifts || r.flags.shifts, rights.Commitments: commitments || r.flags.commitments,
+		rights.Adoption: r.flags.adoption,
 	}
 	for _, f := range rights.Features() {
 		if on, is := stable[f]; on || !is && slices.Contains(found.use.Features, f) {

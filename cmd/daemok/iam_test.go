@@ -76,7 +76,7 @@ func TestIAMPolicyIsTheLeast(t *testing.T) {
 		"a class that names a role, and a queue": {
 			objects: []client.Object{nodeClass("web", byRole), commandtest.Installed("INTERRUPTION_QUEUE=events")},
 			allows:  []string{"iam:CreateInstanceProfile", "ssm:GetParameter", "sqs:ReceiveMessage", "pricing:GetProducts"},
-			lack:    []string{"ec2:DescribePlacementGroups", "arc-zonal-shift:GetManagedResource"},
+			lack:    []string{"ec2:DescribePlacementGroups", "arc-zonal-shift:GetManagedResource", "ec2:DescribeReservedInstances"},
 			passes:  []string{"arn:aws:iam::123456789012:role/nodes"}, on: []string{"arn:aws:sqs:us-east-1:123456789012:events"},
 		},
 		"a class that names a profile, and no queue": {
@@ -84,6 +84,12 @@ func TestIAMPolicyIsTheLeast(t *testing.T) {
 			allows:  []string{"arc-zonal-shift:GetManagedResource"},
 			lack:    []string{"iam:CreateInstanceProfile", "iam:ListInstanceProfiles", "ssm:GetParameter", "sqs:ReceiveMessage"},
 			passes:  []string{"arn:aws:iam::123456789012:role/KarpenterNodeRole-prod"},
+		},
+		"commitments are read from the account": {
+			objects: []client.Object{nodeClass("web", byRole), commandtest.Installed("COMMITMENTS_FROM_ACCOUNT=true")},
+			allows: []string{"ec2:DescribeReservedInstances", "savingsplans:DescribeSavingsPlans",
+				"savingsplans:DescribeSavingsPlanRates"},
+			passes: []string{"arn:aws:iam::123456789012:role/nodes"},
 		},
 		"an isolated VPC": {
 			objects: []client.Object{nodeClass("web", byProfile), commandtest.Installed("ISOLATED_VPC=true")}, lack: []string{"pricing:GetProducts", "servicequotas:ListServiceQuotas"},

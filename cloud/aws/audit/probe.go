@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/savingsplans"
 	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
@@ -199,6 +200,18 @@ var attempts = map[string]attempt{
 	},
 	"ReadZonalShifts arc-zonal-shift:GetManagedResource": func(ctx context.Context, a *Auditor, s Subject) error {
 		_, err := a.clients.ARC.GetManagedResource(ctx, &arczonalshift.GetManagedResourceInput{ResourceIdentifier: aws.String(s.ClusterARN)})
+		return err
+	},
+	"ReadReservedInstances ec2:DescribeReservedInstances": func(ctx context.Context, a *Auditor, _ Subject) error {
+		_, err := a.clients.EC2.DescribeReservedInstances(ctx, &ec2.DescribeReservedInstancesInput{DryRun: aws.Bool(true)})
+		return err
+	},
+	"ReadSavingsPlans savingsplans:DescribeSavingsPlans": func(ctx context.Context, a *Auditor, _ Subject) error {
+		if a.clients.Plans == nil {
+			return nil // of this Region's partition they are not asked for
+		}
+		in := &savingsplans.DescribeSavingsPlansInput{MaxResults: aws.Int32(1)}
+		_, err := a.clients.Plans.DescribeSavingsPlans(ctx, in)
 		return err
 	},
 	"ReadInterruptionQueue sqs:GetQueueUrl": func(ctx context.Context, a *Auditor, s Subject) error {

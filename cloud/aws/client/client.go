@@ -39,7 +39,7 @@ import (
 const callTimeout = 4 * time.Minute
 
 // Clients holds a client for each service. Pricing is nil where the region's
-// prices cannot be asked for.
+// prices cannot be asked for, and Plans where Savings Plans cannot.
 type Clients struct {
 	Region  string
 	EC2     *ec2.Client
@@ -49,6 +49,7 @@ type Clients struct {
 	SQS     *sqs.Client
 	Quotas  *servicequotas.Client
 	Pricing *pricing.Client
+	Plans   *savingsplans.Client
 	ARC     *arczonalshift.Client
 	Scaling *autoscaling.Client
 	STS     *sts.Client
@@ -112,6 +113,9 @@ func From(cfg aws.Config, p *pace.Pace) Clients {
 		Events: eventbridge.NewFromConfig(cfg), Plans: savingsplans.NewFromConfig(cfg)}
 	if region := price.EndpointRegion(cfg.Region); region != "" {
 		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
+	}
+	if region := price.PlansRegion(cfg.Region); region != "" {
+		c.Plans = savingsplans.NewFromConfig(cfg, func(o *savingsplans.Options) { o.Region = region })
 	}
 	return c
 }

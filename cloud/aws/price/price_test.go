@@ -206,6 +206,13 @@ func TestEndpointRegion(t *testing.T) {
 	for region, want := range map[string]string{"us-west-2": "us-east-1", "sa-east-1": "us-east-1", "ap-northeast-1": "ap-south-1",
 		"eu-west-1": "eu-central-1", "cn-north-1": "cn-northwest-1", "us-gov-west-1": "", "us-iso-east-1": "",
 		"eu-isoe-west-1": "", "eusc-de-east-1": "", "mx-central-1": "us-east-1"} {
+		plans := "us-east-1"
+		if want == "" || region == "cn-north-1" {
+			plans = ""
+		}
+		if got := PlansRegion(region); got != plans {
+			t.Errorf("PlansRegion(%s) = %q, want %q", region, got, plans)
+		}
 		if got := EndpointRegion(region); got != want {
 			t.Errorf("EndpointRegion(%s) = %q, want %q", region, got, want)
 		}

@@ -40,6 +40,16 @@ func EndpointRegion(region string) string {
 	return "us-east-1"
 }
 
+// PlansRegion is the region that answers for the Savings Plans of an account with a cluster in the given one: AWS has one
+// global endpoint for them, savingsplans.amazonaws.com, whose calls are signed for us-east-1. It is empty outside of the
+// partition of commercial Regions, where they are not asked for.
+func PlansRegion(region string) string {
+	if at := EndpointRegion(region); at == "" || strings.HasPrefix(at, "cn-") {
+		return ""
+	}
+	return "us-east-1"
+}
+
 // RefreshOnDemand reads the on-demand prices of a region: shared instances, those of
 // dedicated tenancy and bare metal in three streams. What one stream brought is kept if
 // another fails, and entries that cannot be read are left out and counted: one that AWS

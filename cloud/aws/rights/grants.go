@@ -83,6 +83,7 @@ func Parts(s Scope) []Part {
 		{"EKSIntegration", s.eksIntegration()},
 		{"Interruption", s.interruption()},
 		{"ZonalShift", s.zonalShift()},
+		{"Commitments", s.commitments()},
 		{"ResourceDiscovery", s.resourceDiscovery()},
 		{"Adoption", s.adoption()},
 	}
@@ -266,6 +267,23 @@ func (s Scope) zonalShift() []Grant {
 		Optional: true,
 		For:      "follows the cluster's zonal shifts and autoshifts, with --enable-zonal-shift",
 		Without:  "nodes are launched in a zone that traffic is shifted away from"}}
+}
+
+// commitments are the rights to read Reserved Instances and Savings Plans. Savings Plans are of no Region, and are asked
+// for where their one endpoint is.
+func (s Scope) commitments() []Grant {
+	return []Grant{
+		{Statement: allow("ReadReservedInstances", s.used("ec2:DescribeReservedInstances"), []string{"*"},
+			equals("aws:RequestedRegion", s.Region)),
+			Optional: true,
+			For:      "reads the Reserved Instances of the account, with --commitments-from-account",
+			Without:  "plans know no Reserved Instances but those that ConfigMap daemok-commitments lists"},
+		{Statement: allow("ReadSavingsPlans",
+			s.used("savingsplans:DescribeSavingsPlanRates", "savingsplans:DescribeSavingsPlans"), []string{"*"}),
+			Optional: true,
+			For:      "reads the Savings Plans of the account and their rates, with --commitments-from-account",
+			Without:  "plans know no Savings Plans but those that ConfigMap daemok-commitments lists"},
+	}
 }
 
 // resourceDiscovery are the rights to read.

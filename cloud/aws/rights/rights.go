@@ -26,6 +26,7 @@ const (
 	Prices               Feature = "prices"
 	Quotas               Feature = "quotas"
 	ZonalShift           Feature = "zonal-shift"
+	Commitments          Feature = "commitments"
 	CapacityReservations Feature = "capacity-reservations"
 	PlacementGroups      Feature = "placement-groups"
 	Adoption             Feature = "adoption"
@@ -43,6 +44,7 @@ var features = []struct {
 	{Prices, "for current prices; without it those of the release are used"},
 	{Quotas, "for vCPU quotas before a launch exceeds them"},
 	{ZonalShift, "if zonal shifts are followed"},
+	{Commitments, "if commitments are read from the account"},
 	{CapacityReservations, "for classes that select capacity reservations"},
 	{PlacementGroups, "for classes that select a placement group"},
 	{Adoption, "for nodes that daemok adopt or a migration takes over"},
@@ -84,6 +86,8 @@ var needed = map[string][]Feature{
 	"sqs:DeleteMessage":   {Interruption}, "sqs:GetQueueUrl": {Interruption}, "sqs:ReceiveMessage": {Interruption}, "sqs:ListQueueTags": {SharedQueue},
 	"servicequotas:ListServiceQuotas":    {Quotas},
 	"arc-zonal-shift:GetManagedResource": {ZonalShift},
+	"ec2:DescribeReservedInstances":      {Commitments}, "savingsplans:DescribeSavingsPlans": {Commitments},
+	"savingsplans:DescribeSavingsPlanRates": {Commitments},
 }
 
 // Actions are the actions that the controller calls, or that its calls imply, sorted.

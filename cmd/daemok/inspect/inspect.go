@@ -130,7 +130,12 @@ func ReadFrom(ctx context.Context, at *Target, store client.Client, provider *aw
 	}
 	now := time.Now
 	clusterState := snapshot.New(offerings, func() time.Time { return now() })
-	clusterState.Configure(func(s *snapshot.Settings) { s.Generations = serves })
+	clusterState.Configure(func(s *snapshot.Settings) {
+		s.Generations = serves
+		if provider.ReadsCommitments() {
+			s.Account = provider.Commitments
+		}
+	})
 	if err := setUp(clusterState, at.SystemNamespace(), at.Setting); err != nil {
 		return Situation{}, err
 	}
