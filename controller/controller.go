@@ -66,7 +66,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			Self: p.pod(), AwaitPolicies: true, AwaitBuffers: !p.Policy.IgnoreBuffers, HoldDrains: collector.Holds,
 			NoOverlays: p.NoOverlays, PlanDevices: p.Devices, AwaitDevices: p.Devices,
 			NoRequests: p.Policy.IgnoreRequests, NoQuotas: p.NoQuotas,
-			NoCommitments: p.NoCommitments,
+			NoCommitments: p.NoCommitments, Account: p.account(),
 		}
 	})
 	followed := p.overlays(p.Live, clusterState)

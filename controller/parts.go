@@ -64,6 +64,7 @@ type Cloud struct {
 	Checks               cloud.Checks                      // the cloud's checks of instances; nil: not asked
 	Short                cloud.Shortages                   // receives offerings of instances that the cloud interrupts; needed where there are InterruptionMessages or Checks
 	Shifts               cloud.Shifts                      // zones that work is shifted away from; nil: not asked
+	Commitments          cloud.Commitments                 // of the account; nil: they are not read
 	Spot                 SpotMemory                        // what was seen of spot instances; nil: not observed
 	Sizes                Sizes                             // how much memory instances turn out to have; nil: not observed
 	Offerings            Offerings                         // nil: unavailable offerings are not remembered
@@ -188,4 +189,12 @@ type Classes interface {
 func (p Parts) servesOlder() bool {
 	_, is := Served(p.Pools).Of(translate.KindProvisioner)
 	return is
+}
+
+// account says what the account is committed to, as far as that is read; nil: it is not.
+func (p Parts) account() func() cloud.AccountCommitments {
+	if p.Cloud.Commitments == nil {
+		return nil
+	}
+	return p.Cloud.Commitments.Commitments
 }

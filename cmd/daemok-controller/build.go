@@ -104,7 +104,10 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 		p.adopter = fence.Adopter{Inner: provider, Fence: f}
 	}
 	if o.zonalShift {
-		p.shifts = provider
+		p.asked.shifts = provider
+	}
+	if o.accountCommitments && o.commitments {
+		p.asked.commitments = provider
 	}
 	if o.interruptionQueue != "" {
 		p.interruptionMessages = provider.InterruptionMessages(o.interruptionQueue)
@@ -144,7 +147,7 @@ type parts struct {
 	short                cloud.Shortages
 	checks               cloud.Checks
 	adopter              cloud.Adopter
-	shifts               cloud.Shifts // nil: not used
+	asked                asked
 	classes              controller.NodeClasses
 	account              *class.Account // what classes of the older API generation share
 	drifts               driftGate
@@ -153,6 +156,12 @@ type parts struct {
 	follower             *follow.Follower
 	record               *record.Record
 	traces               *trace.Tracer // nil: there are none
+}
+
+// asked is what options have the cloud asked for; nil: they do not.
+type asked struct {
+	shifts      cloud.Shifts
+	commitments cloud.Commitments
 }
 
 // How many instances are tagged a second, and at once after a rest: EC2 lets an account make few
@@ -181,8 +190,9 @@ func (p *parts) add(ctx context.Context, made *madePlans) (buffers func() []*v1b
 		Store: p.manager.GetClient(), Live: p.manager.GetAPIReader(), Watches: p.manager.GetCache(),
 		Cloud: controller.Cloud{
 			Catalog: p.provider, Instances: p.measured, Spot: p.spot, Sizes: p.sizes, Offerings: p.offerings, Adopter: p.adopter,
-			InterruptionMessages: p.interruptionMessages, Checks: p.checks, Shifts: p.shifts, Short: p.short,
-			CallFor: fence.CallFor, TagPace: flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
+			InterruptionMessages: p.interruptionMessages, Checks: p.checks, Shifts: p.asked.shifts, Short: p.short,
+			Commitments: p.asked.commitments,
+			CallFor:     fence.CallFor, TagPace: flowcontrol.NewTokenBucketRateLimiter(tagsPerSecond, tagsAtOnce),
 		},
 		Classes: p.classes, Pools: p.pools(), ClassKinds: p.classes.Objects(),
 		Events: p.events, Metrics: p.metrics, Log: p.log, Now: p.clock.Now, Clock: p.clock,

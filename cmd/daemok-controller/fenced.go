@@ -93,7 +93,8 @@ func (f fenced) UserDataBytes(ctx context.Context, class nodeclass.Class) (int, 
 func (f fenced) Verify(ctx context.Context, class nodeclass.Class) error {
 	return f.inner.Verify(ctx, class)
 }
-func (f fenced) RefreshTypes(ctx context.Context) error    { return f.inner.RefreshTypes(ctx) }
-func (f fenced) RefreshOnDemand(ctx context.Context) error { return f.inner.RefreshOnDemand(ctx) }
-func (f fenced) RefreshQuotas(ctx context.Context) error   { return f.inner.RefreshQuotas(ctx) }
-func (f fenced) RefreshSpot(ctx context.Context) error     { return f.inner.RefreshSpot(ctx) }
+func (f fenced) RefreshTypes(ctx context.Context) error       { return f.inner.RefreshTypes(ctx) }
+func (f fenced) RefreshOnDemand(ctx context.Context) error    { return f.inner.RefreshOnDemand(ctx) }
+func (f fenced) RefreshCommitments(ctx context.Context) error { return f.inner.RefreshCommitments(ctx) }
+func (f fenced) RefreshQuotas(ctx context.Context) error      { return f.inner.RefreshQuotas(ctx) }
+func (f fenced) RefreshSpot(ctx context.Context) error        { return f.inner.RefreshSpot(ctx) }

@@ -77,6 +77,7 @@ func (r *reached) Drop(string)                                   {}
 func (r *reached) Forget(context.Context, nodeclass.Class) error { return r.call("Forget") }
 func (r *reached) RefreshTypes(context.Context) error            { return r.call("RefreshTypes") }
 func (r *reached) RefreshOnDemand(context.Context) error         { return r.call("RefreshOnDemand") }
+func (r *reached) RefreshCommitments(context.Context) error      { return r.call("RefreshCommitments") }
 func (r *reached) RefreshQuotas(context.Context) error           { return r.call("RefreshQuotas") }
 func (r *reached) RefreshSpot(context.Context) error             { return r.call("RefreshSpot") }
 func (r *reached) RefreshTemplates(context.Context) error        { return r.call("RefreshTemplates") }
@@ -84,7 +85,7 @@ func (r *reached) RefreshTemplates(context.Context) error        { return r.call
 // Without a lease only reads reach AWS. Every method that the program uses is called; one that is
 // not named here is taken for one that changes something.
 func TestWithoutALeaseNothingIsChangedAtAWS(t *testing.T) {
-	looks := []string{"Crowded", "Groups", "Images", "Kinds", "KubernetesVersion", "List", "Placement", "RefreshOnDemand", "RefreshQuotas", "RefreshSpot", "RefreshTypes", "Reservations", "Subnets", "Unsized", "UserDataBytes", "Verify"}
+	looks := []string{"Crowded", "Groups", "Images", "Kinds", "KubernetesVersion", "List", "Placement", "RefreshCommitments", "RefreshOnDemand", "RefreshQuotas", "RefreshSpot", "RefreshTypes", "Reservations", "Subnets", "Unsized", "UserDataBytes", "Verify"}
 	inner := &reached{}
 	p := provider(behind(&fence.Fence{LeaseFor: time.Minute, CallFor: time.Second, Now: time.Now}, inner))
 	every := reflect.TypeFor[provider]()

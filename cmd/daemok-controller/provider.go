@@ -49,6 +49,7 @@ type provider interface {
 	RefreshSpot(ctx context.Context) error
 	RefreshTemplates(ctx context.Context) error
 	RefreshQuotas(ctx context.Context) error
+	RefreshCommitments(ctx context.Context) error
 }
 
 // adapter is also asked for what it has seen, which makes no call.
@@ -61,6 +62,7 @@ type adapter interface {
 	cloud.Adopter
 	cloud.Checks
 	cloud.Shifts
+	cloud.Commitments
 	HasOnDemand() bool
 	InterruptionMessages(queue string) *interruption.Queue
 }
@@ -83,8 +85,9 @@ func newProvider(ctx context.Context, o options, config *rest.Config, reported *
 		Role:        client.Role{ARN: o.assumeRoleARN, For: o.assumeRoleDuration},
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
 		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved, ZonalShift: o.zonalShift, ReadOnly: o.shadow.on,
-		Observer: callObserver{reported},
-		Warn:     func(err error) { log.Warn("some information from AWS is missing", "error", err.Error()) },
+		Commitments: o.accountCommitments && o.commitments,
+		Observer:    callObserver{reported},
+		Warn:        func(err error) { log.Warn("some information from AWS is missing", "error", err.Error()) },
 	}
 	if !o.shadow.on { // which boots no instances
 		settings.DNS = clusterDNS(ctx, config)
@@ -206,6 +209,7 @@ func (p *parts) refresh(ctx context.Context) error {
 		{"on-demand prices", prices, aws.OnDemandEvery, p.provider.RefreshOnDemand},
 		{"spot prices", aws.SpotEvery, aws.SpotEvery, p.provider.RefreshSpot},
 		{"quotas", aws.QuotasEvery, aws.QuotasEvery, p.provider.RefreshQuotas},
+		{"commitments", aws.CommitmentsEvery, aws.CommitmentsEvery, p.provider.RefreshCommitments},
 	} {
 		round := later(l.first, l.every, l.do)
 		loops.Go(func() {

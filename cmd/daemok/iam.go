@@ -262,7 +262,7 @@ func (r *iamReader) aws(ctx context.Context) (*audit.Auditor, error) {
 func (r *iamReader) features(s *rights.Scope, found inCluster) {
 	isolated, _ := strconv.ParseBool(found.setting("ISOLATED_VPC"))
 	shifts, _ := strconv.ParseBool(found.setting("ENABLE_ZONAL_SHIFT"))
-	commitments, _ := strconv.ParseBool(found.setting("COMMITMENTS_FROM_ACCOUNT"))
+	commitments, _ := strconv.ParseBool(found.setting("ACCOUNT_COMMITMENTS"))
 	queue := cmp.Or(r.flags.queue, found.setting("INTERRUPTION_QUEUE"))
 	if queue == "" && found.install.Deployment == nil { // nothing is installed yet: the guides call it as the cluster
 		queue = s.Cluster

@@ -86,7 +86,7 @@ func TestIAMPolicyIsTheLeast(t *testing.T) {
 			passes:  []string{"arn:aws:iam::123456789012:role/KarpenterNodeRole-prod"},
 		},
 		"commitments are read from the account": {
-			objects: []client.Object{nodeClass("web", byRole), commandtest.Installed("COMMITMENTS_FROM_ACCOUNT=true")},
+			objects: []client.Object{nodeClass("web", byRole), commandtest.Installed("ACCOUNT_COMMITMENTS=true")},
 			allows: []string{"ec2:DescribeReservedInstances", "savingsplans:DescribeSavingsPlans",
 				"savingsplans:DescribeSavingsPlanRates"},
 			passes: []string{"arn:aws:iam::123456789012:role/nodes"},

@@ -18,7 +18,7 @@ func TestPlansHaveTheControllersSettings(t *testing.T) {
 		wrong string
 	}{
 		"nothing said": {want: aws.Options{MemoryOverhead: 0.075}},
-		"all": {env: map[string]string{"VM_MEMORY_OVERHEAD_PERCENT": "0.05", "RESERVED_ENIS": "1", "ISOLATED_VPC": "true", "ENABLE_ZONAL_SHIFT": "true", "COMMITMENTS_FROM_ACCOUNT": "true",
+		"all": {env: map[string]string{"VM_MEMORY_OVERHEAD_PERCENT": "0.05", "RESERVED_ENIS": "1", "ISOLATED_VPC": "true", "ENABLE_ZONAL_SHIFT": "true", "ACCOUNT_COMMITMENTS": "true",
 			"SURPLUS_CREDITS": "false", "FEATURE_GATES": "ReservedCapacity=false"},
 			want: aws.Options{MemoryOverhead: 0.05, ReservedENIs: 1, IsolatedVPC: true, ZonalShift: true, Commitments: true, NoSurplusCredits: true, NoReservedCapacity: true}},
 		"other gates":       {env: map[string]string{"FEATURE_GATES": "NodeRepair=true"}, want: aws.Options{MemoryOverhead: 0.075}},

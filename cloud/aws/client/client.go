@@ -54,7 +54,6 @@ type Clients struct {
 	Scaling *autoscaling.Client
 	STS     *sts.Client
 	Events  *eventbridge.Client
-	Plans   *savingsplans.Client
 }
 
 // ErrNoRegion says that no region is configured and none could be found.
@@ -110,7 +109,7 @@ func From(cfg aws.Config, p *pace.Pace) Clients {
 	c := Clients{Region: cfg.Region, EC2: ec2.NewFromConfig(cfg, ec2.WithAPIOptions(paced(p))), IAM: iam.NewFromConfig(cfg),
 		SSM: ssm.NewFromConfig(cfg), EKS: eks.NewFromConfig(cfg), SQS: sqs.NewFromConfig(cfg), Quotas: servicequotas.NewFromConfig(cfg),
 		ARC: arczonalshift.NewFromConfig(cfg), Scaling: autoscaling.NewFromConfig(cfg), STS: sts.NewFromConfig(cfg),
-		Events: eventbridge.NewFromConfig(cfg), Plans: savingsplans.NewFromConfig(cfg)}
+		Events: eventbridge.NewFromConfig(cfg)}
 	if region := price.EndpointRegion(cfg.Region); region != "" {
 		c.Pricing = pricing.NewFromConfig(cfg, func(o *pricing.Options) { o.Region = region })
 	}

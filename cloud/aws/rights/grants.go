@@ -276,12 +276,12 @@ func (s Scope) commitments() []Grant {
 		{Statement: allow("ReadReservedInstances", s.used("ec2:DescribeReservedInstances"), []string{"*"},
 			equals("aws:RequestedRegion", s.Region)),
 			Optional: true,
-			For:      "reads the Reserved Instances of the account, with --commitments-from-account",
+			For:      "reads the Reserved Instances of the account, with --account-commitments",
 			Without:  "plans know no Reserved Instances but those that ConfigMap daemok-commitments lists"},
 		{Statement: allow("ReadSavingsPlans",
 			s.used("savingsplans:DescribeSavingsPlanRates", "savingsplans:DescribeSavingsPlans"), []string{"*"}),
 			Optional: true,
-			For:      "reads the Savings Plans of the account and their rates, with --commitments-from-account",
+			For:      "reads the Savings Plans of the account and their rates, with --account-commitments",
 			Without:  "plans know no Savings Plans but those that ConfigMap daemok-commitments lists"},
 	}
 }

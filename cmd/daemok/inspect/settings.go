@@ -43,7 +43,7 @@ func OptionsOf(env func(string) string) (aws.Options, error) {
 		{"RESERVED_ENIS", count, "0 or more"},
 		{"ISOLATED_VPC", truth(&out.IsolatedVPC), "true or false"},
 		{"ENABLE_ZONAL_SHIFT", truth(&out.ZonalShift), "true or false"},
-		{"COMMITMENTS_FROM_ACCOUNT", truth(&out.Commitments), "true or false"},
+		{"ACCOUNT_COMMITMENTS", truth(&out.Commitments), "true or false"},
 		{"SURPLUS_CREDITS", truth(&credits), "true or false"},
 	} {
 		if text := env(v.name); text != "" && v.read(text) != nil {
