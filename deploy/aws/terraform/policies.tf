@@ -258,6 +258,31 @@ locals {
         },
       ]
     }
+    commitments = {
+      Version = "2012-10-17"
+      Statement = [
+        {
+          Sid      = "ReadReservedInstances"
+          Effect   = "Allow"
+          Action   = "ec2:DescribeReservedInstances"
+          Resource = "*"
+          Condition = {
+            StringEquals = {
+              "aws:RequestedRegion" = "${local.region}"
+            }
+          }
+        },
+        {
+          Sid    = "ReadSavingsPlans"
+          Effect = "Allow"
+          Action = [
+            "savingsplans:DescribeSavingsPlanRates",
+            "savingsplans:DescribeSavingsPlans",
+          ]
+          Resource = "*"
+        },
+      ]
+    }
     resource_discovery = {
       Version = "2012-10-17"
       Statement = [
@@ -353,6 +378,7 @@ locals {
     eks_integration    = "KarpenterControllerEKSIntegrationPolicy-${var.cluster_name}"
     interruption       = "KarpenterControllerInterruptionPolicy-${var.cluster_name}"
     zonal_shift        = "KarpenterControllerZonalShiftPolicy-${var.cluster_name}"
+    commitments        = "KarpenterControllerCommitmentsPolicy-${var.cluster_name}"
     resource_discovery = "KarpenterControllerResourceDiscoveryPolicy-${var.cluster_name}"
     adoption           = "KarpenterControllerAdoptionPolicy-${var.cluster_name}"
   }
