@@ -116,7 +116,7 @@ func TestPoliciesOfFilesAreRead(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if read != 8 {
-		t.Errorf("%d policies, want 8", read)
+	if read != 9 {
+		t.Errorf("%d policies, want 9", read)
 	}
 }
