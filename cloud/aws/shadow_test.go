@@ -47,7 +47,8 @@ type called struct {
 // Called implements client.Observer.
 func (c *called) Called(call client.Call) {
 	prefix := map[string]string{"EC2": "ec2", "EKS": "eks", "SSM": "ssm", "Pricing": "pricing",
-		"Service Quotas": "servicequotas", "ARC Zonal Shift": "arc-zonal-shift", "savingsplans": "savingsplans"}[call.Service]
+		"Service Quotas": "servicequotas", "ARC Zonal Shift": "arc-zonal-shift",
+		"savingsplans": "savingsplans"}[call.Service]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.actions = append(c.actions, cmp.Or(prefix, call.Service)+":"+call.Operation)

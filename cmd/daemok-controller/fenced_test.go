@@ -85,7 +85,9 @@ func (r *reached) RefreshTemplates(context.Context) error        { return r.call
 // Without a lease only reads reach AWS. Every method that the program uses is called; one that is
 // not named here is taken for one that changes something.
 func TestWithoutALeaseNothingIsChangedAtAWS(t *testing.T) {
-	looks := []string{"Crowded", "Groups", "Images", "Kinds", "KubernetesVersion", "List", "Placement", "RefreshCommitments", "RefreshOnDemand", "RefreshQuotas", "RefreshSpot", "RefreshTypes", "Reservations", "Subnets", "Unsized", "UserDataBytes", "Verify"}
+	looks := []string{"Crowded", "Groups", "Images", "Kinds", "KubernetesVersion", "List", "Placement",
+		"RefreshCommitments", "RefreshOnDemand", "RefreshQuotas", "RefreshSpot", "RefreshTypes", "Reservations",
+		"Subnets", "Unsized", "UserDataBytes", "Verify"}
 	inner := &reached{}
 	p := provider(behind(&fence.Fence{LeaseFor: time.Minute, CallFor: time.Second, Now: time.Now}, inner))
 	every := reflect.TypeFor[provider]()

@@ -48,7 +48,8 @@ func (f *iamFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.partition, "partition", "", "AWS partition; default that of the region")
 	cmd.Flags().StringSliceVar(&f.roles, "node-role", nil, "role of nodes, by name or ARN; may be repeated; default those of the cluster's classes")
 	cmd.Flags().StringVar(&f.queue, "queue", "", "name of the interruption queue; default as the controller's Deployment has it; none: no queue")
-	cmd.Flags().BoolVar(&f.alone, "without-cluster", false, "do not read the cluster: the policy covers every feature but zonal shifts, commitments and adoption (--zonal-shift, --commitments, --adoption)")
+	cmd.Flags().BoolVar(&f.alone, "without-cluster", false,
+		"do not read the cluster: the policy covers every feature but zonal shifts, commitments and adoption (--zonal-shift, --commitments, --adoption)")
 	cmd.Flags().BoolVar(&f.adoption, "adoption", false, "add the right to tag instances that daemok adopt or a migration takes over")
 	cmd.Flags().BoolVar(&f.shadow, "shadow", false, "the policy of shadow mode (daemok-controller --shadow), which reads alone")
 	cmd.Flags().BoolVar(&f.commitments, "commitments", false,

@@ -76,8 +76,9 @@ func TestIAMPolicyIsTheLeast(t *testing.T) {
 		"a class that names a role, and a queue": {
 			objects: []client.Object{nodeClass("web", byRole), commandtest.Installed("INTERRUPTION_QUEUE=events")},
 			allows:  []string{"iam:CreateInstanceProfile", "ssm:GetParameter", "sqs:ReceiveMessage", "pricing:GetProducts"},
-			lack:    []string{"ec2:DescribePlacementGroups", "arc-zonal-shift:GetManagedResource", "ec2:DescribeReservedInstances"},
-			passes:  []string{"arn:aws:iam::123456789012:role/nodes"}, on: []string{"arn:aws:sqs:us-east-1:123456789012:events"},
+			lack: []string{"ec2:DescribePlacementGroups", "arc-zonal-shift:GetManagedResource",
+				"ec2:DescribeReservedInstances"},
+			passes: []string{"arn:aws:iam::123456789012:role/nodes"}, on: []string{"arn:aws:sqs:us-east-1:123456789012:events"},
 		},
 		"a class that names a profile, and no queue": {
 			objects: []client.Object{nodeClass("web", byProfile), commandtest.Installed("ENABLE_ZONAL_SHIFT=true")},

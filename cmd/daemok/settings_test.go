@@ -18,9 +18,11 @@ func TestPlansHaveTheControllersSettings(t *testing.T) {
 		wrong string
 	}{
 		"nothing said": {want: aws.Options{MemoryOverhead: 0.075}},
-		"all": {env: map[string]string{"VM_MEMORY_OVERHEAD_PERCENT": "0.05", "RESERVED_ENIS": "1", "ISOLATED_VPC": "true", "ENABLE_ZONAL_SHIFT": "true", "ACCOUNT_COMMITMENTS": "true",
+		"all": {env: map[string]string{"VM_MEMORY_OVERHEAD_PERCENT": "0.05", "RESERVED_ENIS": "1",
+			"ISOLATED_VPC": "true", "ENABLE_ZONAL_SHIFT": "true", "ACCOUNT_COMMITMENTS": "true",
 			"SURPLUS_CREDITS": "false", "FEATURE_GATES": "ReservedCapacity=false"},
-			want: aws.Options{MemoryOverhead: 0.05, ReservedENIs: 1, IsolatedVPC: true, ZonalShift: true, Commitments: true, NoSurplusCredits: true, NoReservedCapacity: true}},
+			want: aws.Options{MemoryOverhead: 0.05, ReservedENIs: 1, IsolatedVPC: true, ZonalShift: true,
+				Commitments: true, NoSurplusCredits: true, NoReservedCapacity: true}},
 		"other gates":       {env: map[string]string{"FEATURE_GATES": "NodeRepair=true"}, want: aws.Options{MemoryOverhead: 0.075}},
 		"all of the memory": {env: map[string]string{"VM_MEMORY_OVERHEAD_PERCENT": "1"}, wrong: `VM_MEMORY_OVERHEAD_PERCENT is "1": want a share from 0 to below 1`},
 		"no number":         {env: map[string]string{"RESERVED_ENIS": "one"}, wrong: `RESERVED_ENIS is "one": want 0 or more`},

@@ -143,7 +143,8 @@ func launched(t *testing.T) {
 func TestTry(t *testing.T) {
 	always := []string{"LaunchTagged ec2:CreateFleet", "LaunchTagged ec2:CreateLaunchTemplate", "TagAtLaunch ec2:CreateTags", "ReadEC2 ec2:DescribeSubnets", "DescribeCluster eks:DescribeCluster",
 		"ReadInstanceProfiles iam:GetInstanceProfile", "ListInstanceProfiles iam:ListInstanceProfiles", "ReadImageParameters ssm:GetParameter", "ReadPrices pricing:GetProducts",
-		"ReadQuotas servicequotas:ListServiceQuotas", "ReadInterruptionQueue sqs:GetQueueUrl", "ReadQueueTags sqs:ListQueueTags", "ReadZonalShifts arc-zonal-shift:GetManagedResource",
+		"ReadQuotas servicequotas:ListServiceQuotas", "ReadInterruptionQueue sqs:GetQueueUrl",
+		"ReadQueueTags sqs:ListQueueTags", "ReadZonalShifts arc-zonal-shift:GetManagedResource",
 		"ReadReservedInstances ec2:DescribeReservedInstances", "ReadSavingsPlans savingsplans:DescribeSavingsPlans"}
 	byExample := []string{"LaunchInSharedResources ec2:RunInstances", "LaunchTagged ec2:RunInstances", "PassNodeRole iam:PassRole", "TagInstances ec2:CreateTags", "EndOwned ec2:TerminateInstances"}
 	for name, tt := range map[string]struct {

@@ -203,7 +203,8 @@ var attempts = map[string]attempt{
 		return err
 	},
 	"ReadReservedInstances ec2:DescribeReservedInstances": func(ctx context.Context, a *Auditor, _ Subject) error {
-		_, err := a.clients.EC2.DescribeReservedInstances(ctx, &ec2.DescribeReservedInstancesInput{DryRun: aws.Bool(true)})
+		_, err := a.clients.EC2.DescribeReservedInstances(ctx,
+			&ec2.DescribeReservedInstancesInput{DryRun: aws.Bool(true)})
 		return err
 	},
 	"ReadSavingsPlans savingsplans:DescribeSavingsPlans": func(ctx context.Context, a *Auditor, _ Subject) error {

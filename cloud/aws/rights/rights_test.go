@@ -28,10 +28,14 @@ func TestCompare(t *testing.T) {
 		missing, needless, outdated []string // the first words of what is reported
 	}{
 		"a policy of the older generation": {[]string{older},
-			[]string{"arc-zonal-shift:GetManagedResource, if", "ec2:DescribeCapacityReservations, for", "ec2:DescribeInstanceStatus", "ec2:DescribePlacementGroups, for", "ec2:DescribeReservedInstances, if",
+			[]string{"arc-zonal-shift:GetManagedResource, if", "ec2:DescribeCapacityReservations, for",
+				"ec2:DescribeInstanceStatus", "ec2:DescribePlacementGroups, for", "ec2:DescribeReservedInstances, if",
 				"iam:AddRoleToInstanceProfile, for classes", "iam:CreateInstanceProfile", "iam:DeleteInstanceProfile", "iam:GetInstanceProfile", "iam:ListInstanceProfiles",
 				"iam:RemoveRoleFromInstanceProfile", "iam:TagInstanceProfile",
-				"savingsplans:DescribeSavingsPlanRates, if", "savingsplans:DescribeSavingsPlans, if", "servicequotas:ListServiceQuotas, for vCPU quotas", "sqs:DeleteMessage, for interruption messages", "sqs:GetQueueUrl", "sqs:ListQueueTags, for a queue", "sqs:ReceiveMessage"},
+				"savingsplans:DescribeSavingsPlanRates, if", "savingsplans:DescribeSavingsPlans, if",
+				"servicequotas:ListServiceQuotas, for vCPU quotas",
+				"sqs:DeleteMessage, for interruption messages", "sqs:GetQueueUrl",
+				"sqs:ListQueueTags, for a queue", "sqs:ReceiveMessage"},
 			[]string{"ec2:DescribeAvailabilityZones"},
 			[]string{"0.json, statement ConditionalEC2Termination: StringLike ec2:ResourceTag/karpenter.sh/provisioner-name: name karpenter.sh/nodepool"}},
 		"whatever is called": {[]string{`{"Statement": {"Effect": "Allow", "NotAction": "organizations:*", "Resource": "*"}}`}, nil, nil, nil},
@@ -43,7 +47,8 @@ func TestCompare(t *testing.T) {
 		"all that is not named is denied": {
 			[]string{`{"Statement": [{"Effect": "Allow", "Action": "*"}, {"Effect": "Deny", "NotAction": ["ec2:*", "eks:*", "iam:*", "pricing:*", "ssm:*", "arc*:*"]}]}`},
 			[]string{"savingsplans:DescribeSavingsPlanRates", "savingsplans:DescribeSavingsPlans",
-				"servicequotas:ListServiceQuotas", "sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ListQueueTags", "sqs:ReceiveMessage"}, nil, nil},
+				"servicequotas:ListServiceQuotas", "sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ListQueueTags",
+				"sqs:ReceiveMessage"}, nil, nil},
 		"what is denied without a condition": {
 			[]string{`{"Statement": [{"Effect": "Allow", "Action": "*"}, {"Effect": "Deny", "Action": "ec2:RunInstances"},
 				{"Effect": "Deny", "Action": "ec2:CreateFleet", "Condition": {"StringNotEquals": {"aws:RequestedRegion": "us-east-1"}}}]}`}, []string{"ec2:RunInstances"}, nil, nil},
