@@ -11,9 +11,9 @@ import (
 
 var _ cloud.Commitments = (*Provider)(nil)
 
-// RefreshCommitments reads what the account is committed to, and which instances use that, where Options.Commitments says
-// so. Without a right, and where Savings Plans cannot be asked for, what was read before remains, which is reported to
-// Options.Warn once.
+// RefreshCommitments reads what the account is committed to, and which instances use that, where Options.Commitments
+// says so. Without a right, and where Savings Plans cannot be asked for, what was read before remains, which is
+// reported to Options.Warn once.
 func (p *Provider) RefreshCommitments(ctx context.Context) error {
 	if !p.options.Commitments {
 		return nil
@@ -36,8 +36,8 @@ func (p *Provider) ReadsCommitments() bool { return p.options.Commitments }
 // Commitments implements cloud.Commitments.
 func (p *Provider) Commitments() cloud.AccountCommitments { return p.committed.Now() }
 
-// ofCluster reports whether an instance has tags of the cluster: as those that Daemok and Karpenter launch, as nodes that
-// join EKS by themselves, or as those of managed node groups. Another cluster of its name has another UID.
+// ofCluster reports whether an instance has tags of the cluster: as those that Daemok and Karpenter launch, as nodes
+// that join EKS by themselves, or as those of managed node groups. Another cluster of its name has another UID.
 func (p *Provider) ofCluster(tags map[string]string) bool {
 	if uid := tags[nodeclass.TagUID]; uid != "" && p.options.ClusterUID != "" && uid != p.options.ClusterUID {
 		return false

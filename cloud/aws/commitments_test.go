@@ -72,7 +72,8 @@ func TestReservedInstancesAreReadFromTheAccount(t *testing.T) {
 	}
 	pay := func(in time.Duration) int { c := read.At(a.Now().Add(in)); return len(c.Reserved) }
 	if pay(59*time.Minute) != len(want) || pay(time.Hour) != len(want)-1 {
-		t.Errorf("%d pay before the end of one of them, and %d then; want one less than %d", pay(59*time.Minute), pay(time.Hour), len(want))
+		t.Errorf("%d pay before the end of one of them, and %d then; want one less than %d",
+			pay(59*time.Minute), pay(time.Hour), len(want))
 	}
 }
 
@@ -81,7 +82,8 @@ func TestReservedInstancesAreReadFromTheAccount(t *testing.T) {
 func TestSavingsPlansAreReadFromTheAccount(t *testing.T) {
 	a := committedAccount(t)
 	compute := a.server.AddSavingsPlan(emulated.Plan{CommitmentUSD: 1.25, Discount: 0.25, EndsAt: a.Now().Add(time.Hour)})
-	family := a.server.AddSavingsPlan(emulated.Plan{Type: emulated.EC2Instance, Family: "m5", CommitmentUSD: 0.5, Discount: 0.5})
+	family := a.server.AddSavingsPlan(emulated.Plan{
+		Type: emulated.EC2Instance, Family: "m5", CommitmentUSD: 0.5, Discount: 0.5})
 	for _, p := range []emulated.Plan{
 		{Type: emulated.EC2Instance, Family: "m5", Region: "eu-west-1", CommitmentUSD: 9},
 		{Type: emulated.SageMaker, CommitmentUSD: 9},
@@ -117,8 +119,8 @@ func TestSavingsPlansAreReadFromTheAccount(t *testing.T) {
 	}
 }
 
-// Instances of the account use its commitments that run on demand and are none of the cluster's: not spot instances, and
-// none that a commitment does not pay for.
+// Instances of the account use its commitments that run on demand and are none of the cluster's: not spot instances,
+// and none that a commitment does not pay for.
 func TestOtherInstancesOfTheAccountAreCounted(t *testing.T) {
 	a := committedAccount(t)
 	if read, _ := a.refreshCommitments(t); len(read.Running) != 0 {
@@ -149,7 +151,8 @@ func TestOtherInstancesOfTheAccountAreCounted(t *testing.T) {
 	alone := func(in *ec2.RunInstancesInput) { in.Placement = &types.Placement{Tenancy: types.TenancyDedicated} }
 	a.server.AddReservedInstances(emulated.ReservedInstances{Type: "m5.large", Count: 4})
 	other := run(types.InstanceTypeM5Xlarge, nil, "kubernetes.io/cluster/staging", "owned")
-	stranger := run(types.InstanceTypeM5Large, nil, "kubernetes.io/cluster/prod", "owned", "daemok.sh/cluster-uid", "another")
+	stranger := run(types.InstanceTypeM5Large, nil, "kubernetes.io/cluster/prod", "owned",
+		"daemok.sh/cluster-uid", "another")
 	run(types.InstanceTypeM5Large, nil, "kubernetes.io/cluster/prod", "owned")
 	run(types.InstanceTypeM5Large, nil, "eks:cluster-name", "prod")
 	run(types.InstanceTypeM5Large, spot)
@@ -187,8 +190,8 @@ func TestOtherInstancesOfTheAccountAreCounted(t *testing.T) {
 	}
 }
 
-// What cannot be read stays as it was. That a right is missing is reported once, and again when it is lost again; trouble
-// that may pass is an error, after which the caller tries again.
+// What cannot be read stays as it was. That a right is missing is reported once, and again when it is lost again;
+// trouble that may pass is an error, after which the caller tries again.
 func TestCommitmentsThatCannotBeReadStay(t *testing.T) {
 	a := committedAccount(t)
 	a.server.AddReservedInstances(emulated.ReservedInstances{Type: "m5.large", Count: 4})
@@ -240,7 +243,8 @@ func TestWhereSavingsPlansCannotBeAskedFor(t *testing.T) {
 			a.server.AddSavingsPlan(emulated.Plan{CommitmentUSD: 1})
 			cut(a.provider)
 			read, said := a.refreshCommitments(t)
-			if len(read.Reserved) != 1 || len(read.Plans) != 0 || len(said) != 1 || !strings.Contains(said[0], "list them by hand") {
+			if len(read.Reserved) != 1 || len(read.Plans) != 0 || len(said) != 1 ||
+				!strings.Contains(said[0], "list them by hand") {
 				t.Errorf("read are %+v; reported: %v", read.Commitments, said)
 			}
 			if _, again := a.refreshCommitments(t); len(again) > 0 {

@@ -18,8 +18,8 @@ import (
 	"github.com/daemok/daemok/test/store"
 )
 
-// SC-649: What a pool says of its minimum by now, and which of its nodes are on demand by now, is looked at once more before a
-// node goes.
+// SC-649: What a pool says of its minimum by now, and which of its nodes are on demand by now, is looked at once more
+// before a node goes.
 func TestTheMinimumOfOnDemandNodesIsLookedAtOnceMore(t *testing.T) {
 	id, on, spot := translate.NodePools().ID("default"), cluster.OnDemand, cluster.Spot
 	comes := func(option cluster.Option) unit {

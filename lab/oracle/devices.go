@@ -112,8 +112,8 @@ func starts(n *corev1.Node) bool {
 	return n.Labels[api.LabelNodePool] != "" && n.Labels[api.LabelInitialized] != "true"
 }
 
-// publish has drivers publish what is expected of an instance type, as far as they have not published a complete pool of
-// devices of the node.
+// publish has drivers publish what is expected of an instance type, as far as they have not published a complete pool
+// of devices of the node.
 func (d *devices) publish(node, instanceType string) {
 	for _, p := range d.expected[instanceType] {
 		other := func(s *resourcev1.ResourceSlice) bool { return s.Spec.Driver != p.Driver }

@@ -103,7 +103,8 @@ func TestReservedInstancesAreRefused(t *testing.T) {
 		return code(err)
 	}
 	unknown := []string{"f127bd27-edb7-44c9-a0eb-0d7e09259af0"}
-	if got := describe(&ec2.DescribeReservedInstancesInput{ReservedInstancesIds: unknown}); got != "InvalidReservedInstancesId" {
+	got := describe(&ec2.DescribeReservedInstancesInput{ReservedInstancesIds: unknown})
+	if got != "InvalidReservedInstancesId" {
 		t.Errorf("an unknown ID: %q", got)
 	}
 	colour := filters("colour", "blue")

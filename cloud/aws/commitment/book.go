@@ -27,8 +27,9 @@ type part[T any] struct {
 	endsAt map[string]time.Time // by ID
 }
 
-// Refresh reads everything. What cannot be read stays as it was, and is an error each. That a right is missing, and that
-// Savings Plans cannot be asked for, is no error: warn, which may be nil, receives it once, until it can be read again.
+// Refresh reads everything. What cannot be read stays as it was, and is an error each. That a right is missing, and
+// that Savings Plans cannot be asked for, is no error: warn, which may be nil, receives it once, until it can be read
+// again.
 func (b *Book) Refresh(ctx context.Context, r Reader, warn func(error)) error {
 	var errs []error
 	reserved, ends, err := r.reserved(ctx)
@@ -67,7 +68,8 @@ func (b *Book) understood(what, actions string, err error, warn func(error), err
 	case !refused:
 		*errs = append(*errs, fmt.Errorf("read %s of the account: %w", what, err))
 	case !known && warn != nil:
-		warn(fmt.Errorf("%s of the account are not known, and plans go on with those that were read before: %w", what, err))
+		const unknown = "%s of the account are not known, and plans go on with those that were read before: %w"
+		warn(fmt.Errorf(unknown, what, err))
 	}
 	return false
 }

@@ -1,5 +1,5 @@
-// Package commitment reads the Reserved Instances and Savings Plans of the account, and which instances use them that are
-// no nodes of the cluster.
+// Package commitment reads the Reserved Instances and Savings Plans of the account, and which instances use them that
+// are no nodes of the cluster.
 //
 // It promises to list those commitments alone that may pay for Linux instances of default tenancy in the Region, with
 // their ends, and to keep what it read of each kind before where that cannot be read. It divides nothing: that is for

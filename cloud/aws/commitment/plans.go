@@ -95,7 +95,8 @@ func dollars(text *string) (quantity.MicroUSDPerHour, error) {
 	return quantity.USDPerHour(usd), err
 }
 
-// rates reads what an hour costs by the plan, by instance type, of instances on Linux with default tenancy in the Region.
+// rates reads what an hour costs by the plan, by instance type, of instances on Linux with default tenancy in the
+// Region.
 func (r Reader) rates(ctx context.Context, plan string) (map[string]quantity.MicroUSDPerHour, error) {
 	out := map[string]quantity.MicroUSDPerHour{}
 	in := &savingsplans.DescribeSavingsPlanRatesInput{SavingsPlanId: &plan, MaxResults: aws.Int32(pageMost),

@@ -72,7 +72,9 @@ func convert(r *types.ReservedInstances) (out commitment.ReservedInstances, ok b
 // added as they come), of high-performance computing and of high memory from size flexibility. This list is longer than
 // that one where in doubt: Reserved Instances that are taken for inflexible only pay for fewer instances in plans than
 // they do on the bill.
-var inflexible = []string{"dl", "f1", "f2", "g4", "g5", "g6", "g7", "gr", "hpc", "inf", "p4", "p5", "p6", "trn", "u-", "u7", "vt"}
+var inflexible = []string{
+	"dl", "f1", "f2", "g4", "g5", "g6", "g7", "gr", "hpc", "inf", "p4", "p5", "p6", "trn", "u-", "u7", "vt",
+}
 
 func flexible(instanceType string) bool {
 	family, size, _ := strings.Cut(instanceType, ".")

@@ -21,8 +21,8 @@ import (
 const instancesMost = 1000
 
 // running lists the instances that run in the Region, are none of the cluster's by their tags, and that one of the
-// commitments may pay for; sorted by provider ID. EC2 filters by what it can, and most of what it says of an instance is
-// not decoded. It has no filter for instances that are neither spot nor in a capacity block.
+// commitments may pay for; sorted by provider ID. EC2 filters by what it can, and most of what it says of an instance
+// is not decoded. It has no filter for instances that are neither spot nor in a capacity block.
 func (r Reader) running(ctx context.Context, c *commitment.Commitments) ([]cloud.RunningInstance, error) {
 	if !c.Any() {
 		return nil, nil

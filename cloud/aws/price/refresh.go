@@ -40,9 +40,9 @@ func EndpointRegion(region string) string {
 	return "us-east-1"
 }
 
-// PlansRegion is the region that answers for the Savings Plans of an account with a cluster in the given one: AWS has one
-// global endpoint for them, savingsplans.amazonaws.com, whose calls are signed for us-east-1. It is empty outside of the
-// partition of commercial Regions, where they are not asked for.
+// PlansRegion is the region that answers for the Savings Plans of an account with a cluster in the given one: AWS has
+// one global endpoint for them, savingsplans.amazonaws.com, whose calls are signed for us-east-1. It is empty outside
+// of the partition of commercial Regions, where they are not asked for.
 func PlansRegion(region string) string {
 	if at := EndpointRegion(region); at == "" || strings.HasPrefix(at, "cn-") {
 		return ""

@@ -269,8 +269,8 @@ func (s Scope) zonalShift() []Grant {
 		Without:  "nodes are launched in a zone that traffic is shifted away from"}}
 }
 
-// commitments are the rights to read Reserved Instances and Savings Plans. Savings Plans are of no Region, and are asked
-// for where their one endpoint is.
+// commitments are the rights to read Reserved Instances and Savings Plans. Savings Plans are of no Region, and are
+// asked for where their one endpoint is.
 func (s Scope) commitments() []Grant {
 	return []Grant{
 		{Statement: allow("ReadReservedInstances", s.used("ec2:DescribeReservedInstances"), []string{"*"},
