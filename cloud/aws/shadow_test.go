@@ -14,7 +14,6 @@ import (
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/rights"
-	emulated "github.com/daemok/daemok/test/emulator/commitment"
 )
 
 const shadowRole = "prod-shadow"
@@ -47,8 +46,7 @@ type called struct {
 // Called implements client.Observer.
 func (c *called) Called(call client.Call) {
 	prefix := map[string]string{"EC2": "ec2", "EKS": "eks", "SSM": "ssm", "Pricing": "pricing",
-		"Service Quotas": "servicequotas", "ARC Zonal Shift": "arc-zonal-shift",
-		"savingsplans": "savingsplans"}[call.Service]
+		"Service Quotas": "servicequotas", "ARC Zonal Shift": "arc-zonal-shift"}[call.Service]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.actions = append(c.actions, cmp.Or(prefix, call.Service)+":"+call.Operation)
@@ -63,11 +61,9 @@ func TestThePolicyOfShadowModeIsWhatItNeeds(t *testing.T) {
 		&ec2.CreatePlacementGroupInput{GroupName: group, Strategy: types.PlacementStrategySpread}); err != nil {
 		t.Fatal(err)
 	}
-	a.server.AddSavingsPlan(emulated.Plan{CommitmentUSD: 1})
 	p, err := New(t.Context(),
-		Options{Cluster: "prod", Now: a.Now, Pause: a.Pause, ReadOnly: true, ZonalShift: true, Commitments: true,
-			Observer: calls,
-			Warn:     func(err error) { t.Error(err) }})
+		Options{Cluster: "prod", Now: a.Now, Pause: a.Pause, ReadOnly: true, ZonalShift: true, Observer: calls,
+			Warn: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}

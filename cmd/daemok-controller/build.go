@@ -106,7 +106,7 @@ func build(ctx context.Context, o options, tracer *trace.Tracer, log *slog.Logge
 	if o.zonalShift {
 		p.asked.shifts = provider
 	}
-	if o.accountCommitments && o.commitments {
+	if o.readsCommitments() {
 		p.asked.commitments = provider
 	}
 	if o.interruptionQueue != "" {
@@ -268,6 +268,11 @@ func (o options) policy() (p decide.Policy) {
 	p.Disruption.SpotToSpot, p.Disruption.EverySaving = o.spotToSpot, o.payback == "off"
 	p.IgnoreReplicas, p.IgnoreBuffers, p.IgnoreRequests = !o.static, !o.buffers, !o.requests
 	return p
+}
+
+// readsCommitments reports whether commitments of the account are read: shadow mode plans without any.
+func (o options) readsCommitments() bool {
+	return o.accountCommitments && o.commitments && !o.shadow.on
 }
 
 // poolDefaults are what is so of pools that do not say otherwise.

@@ -80,7 +80,14 @@ func TestOptions(t *testing.T) {
 		"metrics have their older names too":    {nil, named, func(o options) bool { return o.legacyMetrics }},
 		"metrics need not have the older names": {nil, with(map[string]string{"LEGACY_METRICS": "false"}), func(o options) bool { return !o.legacyMetrics && len(o.ignored) == 0 }},
 		"nobody asks for zonal shifts":          {nil, named, func(o options) bool { return !o.zonalShift }},
-		"zonal shifts are asked for":            {nil, with(map[string]string{"ENABLE_ZONAL_SHIFT": "true"}), func(o options) bool { return o.zonalShift && len(o.ignored) == 0 }},
+		"commitments are read of no account": {nil, named,
+			func(o options) bool { return o.commitments && !o.readsCommitments() }},
+		"commitments are read of the account": {[]string{"--account-commitments"}, named,
+			func(o options) bool { return o.readsCommitments() && len(o.ignored) == 0 }},
+		"commitments have no effect, and are not read": {nil,
+			with(map[string]string{"ACCOUNT_COMMITMENTS": "true", "FEATURE_GATES": "Commitments=false"}),
+			func(o options) bool { return !o.readsCommitments() }},
+		"zonal shifts are asked for": {nil, with(map[string]string{"ENABLE_ZONAL_SHIFT": "true"}), func(o options) bool { return o.zonalShift && len(o.ignored) == 0 }},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
