@@ -37,7 +37,7 @@ func (a *account) refreshCommitments(t *testing.T) (read cloud.AccountCommitment
 	return a.provider.Commitments(), said
 }
 
-// Reserved Instances count that pay for Linux instances of default tenancy, until they end.
+// SC-630: Reserved Instances count that pay for Linux instances of default tenancy, until they end.
 func TestReservedInstancesAreReadFromTheAccount(t *testing.T) {
 	a := committedAccount(t)
 	type reserved = emulated.ReservedInstances
@@ -77,8 +77,8 @@ func TestReservedInstancesAreReadFromTheAccount(t *testing.T) {
 	}
 }
 
-// Savings Plans count that pay for instances in the Region, at its rates for Linux with default tenancy. Both they and
-// their rates come in pages.
+// SC-630: Savings Plans count that pay for instances in the Region, at its rates for Linux with default tenancy. Both
+// they and their rates come in pages.
 func TestSavingsPlansAreReadFromTheAccount(t *testing.T) {
 	a := committedAccount(t)
 	compute := a.server.AddSavingsPlan(emulated.Plan{CommitmentUSD: 1.25, Discount: 0.25, EndsAt: a.Now().Add(time.Hour)})
@@ -119,8 +119,8 @@ func TestSavingsPlansAreReadFromTheAccount(t *testing.T) {
 	}
 }
 
-// Instances of the account use its commitments that run on demand and are none of the cluster's: not spot instances,
-// and none that a commitment does not pay for.
+// SC-632: Instances of the account use its commitments that run on demand and are none of the cluster's: not spot
+// instances, and none that a commitment does not pay for.
 func TestOtherInstancesOfTheAccountAreCounted(t *testing.T) {
 	a := committedAccount(t)
 	if read, _ := a.refreshCommitments(t); len(read.Running) != 0 {
@@ -190,8 +190,8 @@ func TestOtherInstancesOfTheAccountAreCounted(t *testing.T) {
 	}
 }
 
-// What cannot be read stays as it was. That a right is missing is reported once, and again when it is lost again;
-// trouble that may pass is an error, after which the caller tries again.
+// SC-634: What cannot be read stays as it was. That a right is missing is reported once, and again when it is lost
+// again; trouble that may pass is an error, after which the caller tries again.
 func TestCommitmentsThatCannotBeReadStay(t *testing.T) {
 	a := committedAccount(t)
 	a.server.AddReservedInstances(emulated.ReservedInstances{Type: "m5.large", Count: 4})
@@ -230,8 +230,8 @@ func TestCommitmentsThatCannotBeReadStay(t *testing.T) {
 	}
 }
 
-// Where Savings Plans cannot be asked for, Reserved Instances are read all the same, and nothing is read without the
-// option.
+// SC-635: Where Savings Plans cannot be asked for, Reserved Instances are read all the same, and nothing is read
+// without the option.
 func TestWhereSavingsPlansCannotBeAskedFor(t *testing.T) {
 	for name, cut := range map[string]func(*Provider){
 		"an isolated VPC":   func(p *Provider) { p.options.IsolatedVPC = true },

@@ -85,7 +85,7 @@ func newProvider(ctx context.Context, o options, config *rest.Config, reported *
 		Role:        client.Role{ARN: o.assumeRoleARN, For: o.assumeRoleDuration},
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
 		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved, ZonalShift: o.zonalShift, ReadOnly: o.shadow.on,
-		Commitments: o.accountCommitments && o.commitments,
+		Commitments: o.readsCommitments(),
 		Observer:    callObserver{reported},
 		Warn:        func(err error) { log.Warn("some information from AWS is missing", "error", err.Error()) },
 	}
@@ -200,6 +200,10 @@ func (p *parts) refresh(ctx context.Context) error {
 	if !p.hasPrices {
 		prices = retryRefresh
 	}
+	commitments := aws.CommitmentsEvery
+	if c := p.asked.commitments; c != nil && c.Commitments().Unread {
+		commitments = retryRefresh
+	}
 	for _, l := range []struct {
 		what         string
 		first, every time.Duration
@@ -209,7 +213,7 @@ func (p *parts) refresh(ctx context.Context) error {
 		{"on-demand prices", prices, aws.OnDemandEvery, p.provider.RefreshOnDemand},
 		{"spot prices", aws.SpotEvery, aws.SpotEvery, p.provider.RefreshSpot},
 		{"quotas", aws.QuotasEvery, aws.QuotasEvery, p.provider.RefreshQuotas},
-		{"commitments", aws.CommitmentsEvery, aws.CommitmentsEvery, p.provider.RefreshCommitments},
+		{"commitments", commitments, aws.CommitmentsEvery, p.provider.RefreshCommitments},
 	} {
 		round := later(l.first, l.every, l.do)
 		loops.Go(func() {

@@ -18,6 +18,7 @@ type Book struct {
 	reserved part[commitment.ReservedInstances]
 	plans    part[commitment.SavingsPlan]
 	running  []cloud.RunningInstance
+	unread   bool            // not all could be read the last time
 	refused  map[string]bool // what may not be read, which was reported
 }
 
@@ -45,6 +46,7 @@ func (b *Book) Refresh(ctx context.Context, r Reader, warn func(error)) error {
 	if b.understood("instances that use commitments", actionInstances, err, warn, &errs) {
 		b.change(func() { b.running = running })
 	}
+	b.change(func() { b.unread = len(errs) > 0 })
 	return errors.Join(errs...)
 }
 
@@ -85,6 +87,7 @@ func (b *Book) Now() (out cloud.AccountCommitments) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out.Reserved, out.Plans, out.Running = b.reserved.all, b.plans.all, b.running
+	out.Unread = b.unread
 	out.EndsAt = map[string]time.Time{}
 	maps.Copy(out.EndsAt, b.reserved.endsAt)
 	maps.Copy(out.EndsAt, b.plans.endsAt)

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/floor"
@@ -133,7 +134,15 @@ func (l *looker) use(ctx context.Context, store client.Client) error {
 		return err
 	}
 	l.state = snapshot.New(l.offered, l.now)
-	l.state.Configure(func(s *snapshot.Settings) { s.Generations = serves })
+	options, err := OptionsOf(l.at.Setting)
+	if err != nil {
+		return err
+	}
+	l.state.Configure(func(s *snapshot.Settings) {
+		if s.Generations = serves; options.Commitments {
+			s.Account = l.committed
+		}
+	})
 	if err := setUp(l.state, l.at.SystemNamespace(), l.at.Setting); err != nil {
 		return err
 	}
@@ -159,9 +168,18 @@ func (l *looker) offered(ref karpv1.NodeClassReference) (*cluster.Catalogue, str
 	return o.of(ref)
 }
 
+// committed is what the account is committed to; nothing until AWS was asked.
+func (l *looker) committed() (none cloud.AccountCommitments) {
+	if o := l.offers.Load(); o != nil {
+		return o.account.Commitments()
+	}
+	return none
+}
+
 // offers are what classes offer, as AWS said when it was asked.
 type offers struct {
 	classes *Classes
+	account cloud.Commitments
 	known   sync.Map // *offer by the reference to its class
 }
 
@@ -187,10 +205,10 @@ func (o *offers) of(ref karpv1.NodeClassReference) (*cluster.Catalogue, string) 
 
 // askAWS learns what pools may launch, and at which prices. Where that fails, it is a trouble.
 func (l *looker) askAWS(ctx context.Context) {
-	classes, err := l.learnClasses(ctx)
+	learnt, err := l.learnOffers(ctx)
 	why := ""
 	if err == nil {
-		l.offers.Store(&offers{classes: classes})
+		l.offers.Store(learnt)
 	} else {
 		why = fmt.Sprintf("Prices are list prices, and what pools may launch is not known: %v", err)
 	}
@@ -198,7 +216,7 @@ func (l *looker) askAWS(ctx context.Context) {
 	l.state.Touch()
 }
 
-func (l *looker) learnClasses(ctx context.Context) (*Classes, error) {
+func (l *looker) learnOffers(ctx context.Context) (*offers, error) {
 	_, older, err := Served(l.store)
 	if err != nil {
 		return nil, err
@@ -207,7 +225,8 @@ func (l *looker) learnClasses(ctx context.Context) (*Classes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ClassesOf(ctx, l.at, l.store, provider, older)
+	classes, err := ClassesOf(ctx, l.at, l.store, provider, older)
+	return &offers{classes: classes, account: provider}, err
 }
 
 // input is what was read.
