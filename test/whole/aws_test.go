@@ -89,9 +89,13 @@ func (w *world) bootOf(m market.Machine) (fakecloud.Boot, bool) {
 }
 
 // provider remembers nothing, and knows the types of the region.
-func (w *world) provider(do *carrier) *aws.Provider {
+func (w *world) provider(do *carrier, changes ...func(*aws.Options)) *aws.Provider {
 	w.t.Helper()
-	p, err := aws.New(context.Background(), aws.Options{Cluster: "test", Endpoint: "https://api.test", CA: "Y2E=", CIDR: "10.100.0.0/16", HTTP: do})
+	o := aws.Options{Cluster: "test", Endpoint: "https://api.test", CA: "Y2E=", CIDR: "10.100.0.0/16", HTTP: do}
+	for _, change := range changes {
+		change(&o)
+	}
+	p, err := aws.New(context.Background(), o)
 	if err == nil {
 		err = p.RefreshTypes(context.Background())
 	}
@@ -119,7 +123,8 @@ const (
 	dryRun   = ", a dry run"
 )
 
-// restActions are the only calls that services get whose requests do not name the action.
+// restActions are the only calls that services get whose requests do not name the action. Those of Savings Plans are
+// named by their paths.
 var restActions = map[string]string{"eks": "DescribeCluster"}
 
 // trouble is how a call to AWS fails: an error code of AWS's, or one of two.
@@ -222,7 +227,7 @@ func (c *carrier) Do(r *http.Request) (*http.Response, error) {
 		form = nil // JSON
 	}
 	at := wire.Locate(r, form)
-	x := exchange{cmp.Or(at.Action, restActions[at.Service]), r, body, form}
+	x := exchange{cmp.Or(at.Action, restActions[at.Service], strings.Trim(r.URL.Path, "/")), r, body, form}
 	if x.action == "DescribeInstances" && form.Has("MaxResults") && !c.usual {
 		x = x.with(func(f url.Values) { f.Set("MaxResults", "5") }) // as few as EC2 lets one ask for, so that there are pages
 	}

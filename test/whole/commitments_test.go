@@ -1,13 +1,18 @@
 package whole_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
+	emulated "github.com/daemok/daemok/test/emulator/commitment"
 	"github.com/daemok/daemok/test/fakecloud"
 )
 
@@ -88,5 +93,75 @@ func TestCommitmentsAreIgnored(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// SC-637: The account has Reserved Instances for three r5.large, one of which another cluster uses, and a Savings
+// Plan for about one m5.large on demand. Pods get what is left of both rather than spot instances, and once the
+// Reserved Instances have ended nodes go by price: the Savings Plan then pays for the other cluster's instance.
+func TestCommitmentsOfTheAccountAreUsedUntilTheyEnd(t *testing.T) {
+	reportAWS(t, 152, func(t *testing.T, w *world) {
+		w.pool("default", func(p *karpv1.NodePool) {
+			orLarger(p)
+			p.Spec.Template.Spec.Requirements[1].Values = []string{"on-demand", "spot"}
+		})
+		w.aws.server.AddReservedInstances(emulated.ReservedInstances{
+			Type: "r5.large", Count: 3, EndsAt: time.Now().Add(3 * time.Hour),
+		})
+		w.aws.server.AddSavingsPlan(emulated.Plan{CommitmentUSD: 0.08})
+		w.runElsewhere("r5.large")
+		time.Sleep(5 * time.Minute)
+		w.start(setup{account: true})
+		time.Sleep(2 * time.Minute)
+		w.scale("web", 3)
+		w.until(10*time.Minute, "all pods run", func() bool { return w.run(3) })
+		if got := w.paid(); got["r5.large on-demand"] != 2 || got["m5.large on-demand"] != 1 {
+			t.Errorf("nodes are %v, want two r5.large and one m5.large on demand; %s", got, w.state())
+		}
+		time.Sleep(2 * time.Hour)
+		if got := w.paid(); got["r5.large on-demand"] != 2 {
+			t.Errorf("before the end nodes are %v, want the r5.large to stay; %s", got, w.state())
+		}
+		w.until(2*time.Hour, "spot instances alone", func() bool { return w.paid()["m5.large spot"] == 3 && w.run(3) })
+	})
+}
+
+// SC-634: The controller may not read the account: plans go on without commitments, and with those that users list.
+func TestCommitmentsThatMayNotBeRead(t *testing.T) {
+	reportAWS(t, 153, func(t *testing.T, w *world) {
+		w.pool("default", orLarger)
+		w.aws.server.AddReservedInstances(emulated.ReservedInstances{Type: "r5.large", Count: 3})
+		w.aws.server.Deny("DescribeReservedInstances", "DescribeSavingsPlans")
+		committed(w, "reservedInstances: [{id: lent, instanceType: r5.large, count: 1}, {id: gone, usedElsewhere: 1}]")
+		w.start(setup{account: true})
+		time.Sleep(2 * time.Minute)
+		w.scale("web", 2)
+		w.until(10*time.Minute, "all pods run", func() bool { return w.run(2) })
+		if got := w.paid(); got["r5.large on-demand"] != 1 {
+			t.Errorf("nodes are %v, want one r5.large on demand, which is lent; %s", got, w.state())
+		}
+		if w.story.reports("event InvalidCommitments") {
+			t.Error("an entry that names no commitment of the account is refused")
+		}
+	})
+}
+
+// runElsewhere has an instance run in the account that is of another cluster.
+func (w *world) runElsewhere(instanceType types.InstanceType) {
+	w.t.Helper()
+	ctx, api := context.Background(), w.ec2()
+	architecture := types.Filter{Name: awssdk.String("architecture"), Values: []string{"x86_64"}}
+	images, err := api.DescribeImages(ctx, &ec2.DescribeImagesInput{Filters: []types.Filter{architecture}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	tags := []types.Tag{{Key: awssdk.String("kubernetes.io/cluster/other"), Value: awssdk.String("owned")}}
+	_, err = api.RunInstances(ctx, &ec2.RunInstancesInput{
+		MinCount: awssdk.Int32(1), MaxCount: awssdk.Int32(1),
+		InstanceType: instanceType, ImageId: images.Images[0].ImageId,
+		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: tags}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
 	}
 }

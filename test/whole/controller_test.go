@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/cloud"
+	"github.com/daemok/daemok/cloud/aws"
 	product "github.com/daemok/daemok/controller"
 	"github.com/daemok/daemok/controller/nodepool"
 	"github.com/daemok/daemok/controller/planner"
@@ -76,6 +77,7 @@ type setup struct {
 	noQuotas   bool                              // CapacityQuotas have no effect
 
 	noCommitments bool          // commitments have no effect
+	account       bool          // commitments are read from the account at AWS
 	thinks        bool          // plans take their time, and are of few pods each
 	traces        *trace.Tracer // nil: none wants traces
 }
@@ -123,14 +125,21 @@ func (w *world) start(s setup) *controller {
 	var adopter cloud.Adopter
 	var known product.Classes = w.classes
 	events, metrics := &observe.Events{Recorder: w.events, Now: time.Now}, observe.NewMetrics(c.measured, "", "", "", "")
+	var committed cloud.Commitments
 	var ofClasses []product.Loop
 	var ofAWS []product.Round
 	if w.aws != nil {
 		c.carrier = &carrier{account: w.aws, story: w.story, usual: s.usual}
-		p := w.provider(c.carrier)
+		p := w.provider(c.carrier, func(o *aws.Options) { o.Commitments = s.account })
 		c.carrier.ordeal, c.carrier.aimed = c.ordeal, s.aimed
 		launched, heard, catalog, short, checks, sizes, adopter, known = p, p.InterruptionMessages("test"), p, p, p, p, p, s.build.classes(shown.Client(live), p, w.kinds)
 		ofClasses, ofAWS = w.nodeClasses(p, s.build, known.(product.NodeClasses), live, events, metrics)
+		if s.account {
+			if committed = p; p.RefreshCommitments(ctx) != nil {
+				w.t.Fatal("the account's commitments cannot be read")
+			}
+			ofAWS = append(ofAWS, product.Round{What: "refresh commitments", Do: refreshed(p)})
+		}
 	}
 	if s.through != nil {
 		launched = s.through(launched)
@@ -146,7 +155,7 @@ func (w *world) start(s setup) *controller {
 		Store: shown.Client(live), Live: live, Watches: informers{shown, s.watched}, Classes: known,
 		Cloud: product.Cloud{
 			Catalog: catalog, Instances: func(string) cloud.Instances { return launched }, InterruptionMessages: heard, Short: short, Checks: checks, Sizes: sizes, Adopter: adopter,
-			CallFor: 20 * time.Second,
+			CallFor: 20 * time.Second, Commitments: committed,
 		},
 		Pools: []nodepool.Generation{product.NodePools(), product.Provisioners(provisioner.Generation())}, ClassKinds: []client.Object{&awsv1.EC2NodeClass{}},
 		Metrics: metrics, Events: events, Log: w.log, Now: now, Clock: clock,
@@ -176,6 +185,13 @@ func (w *world) start(s setup) *controller {
 	}
 	w.running = append(w.running, c)
 	return c
+}
+
+// refreshed reads the account's commitments every hour, as the program does.
+func refreshed(p *aws.Provider) func(context.Context) (time.Duration, error) {
+	return func(ctx context.Context) (time.Duration, error) {
+		return aws.CommitmentsEvery, p.RefreshCommitments(ctx)
+	}
 }
 
 // heardBy has the clock hear the date of every reply.

@@ -46,8 +46,8 @@ func TestWhatCannotBeReadLosesNothing(t *testing.T) {
 	}
 }
 
-// What AWS says of the account is joined with what the ConfigMap lists, and pays until its end. Instances that are no
-// nodes of the cluster are counted.
+// SC-631, SC-636: What AWS says of the account is joined with what the ConfigMap lists, and pays until its end.
+// Instances that are no nodes of the cluster are counted.
 func TestCommitmentsOfTheAccount(t *testing.T) {
 	now := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	large := commitment.Usage{InstanceType: "m5.large", Zone: "a", OnDemand: 96_000}
