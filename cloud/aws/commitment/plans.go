@@ -37,9 +37,9 @@ func (r Reader) plans(ctx context.Context) ([]commitment.SavingsPlan, map[string
 		States: []types.SavingsPlanState{types.SavingsPlanStateActive}, MaxResults: aws.Int32(pageMost),
 	}
 	for {
-		page, err := r.Plans.DescribeSavingsPlans(ctx, in)
+		page, err := r.page(ctx, in)
 		if err != nil {
-			return nil, nil, fault.Wrap(ActionPlans, err)
+			return nil, nil, err
 		}
 		for i := range page.SavingsPlans {
 			of := &page.SavingsPlans[i]
@@ -58,6 +58,18 @@ func (r Reader) plans(ctx context.Context) ([]commitment.SavingsPlan, map[string
 	}
 	slices.SortFunc(all, func(a, b commitment.SavingsPlan) int { return cmp.Compare(a.ID, b.ID) })
 	return all, ends, nil
+}
+
+// answersWithin is how long a page of Savings Plans may take: their endpoint is on the internet, which a VPC may not
+// reach, and a start waits for it.
+const answersWithin = 10 * time.Second
+
+func (r Reader) page(ctx context.Context, in *savingsplans.DescribeSavingsPlansInput) (
+	*savingsplans.DescribeSavingsPlansOutput, error) {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	page, err := r.Plans.DescribeSavingsPlans(ctx, in)
+	return page, fault.Wrap(ActionPlans, err)
 }
 
 // pays reports whether the plan may pay for nodes of the cluster. EC2 Instance Savings Plans are of one Region.
