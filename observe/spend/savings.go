@@ -43,7 +43,8 @@ type Savings struct {
 type promise struct {
 	price quantity.MicroUSDPerHour // of the node; 0: it is not known
 	saves quantity.MicroUSDPerHour // of a move with replacements its first node has all of it
-	pays  quantity.MicroUSDPerHour // what commitments pay more once it is gone, and is replaced; negative: less
+	pays  quantity.MicroUSDPerHour // what commitments pay more once it is gone; negative: less
+	comes quantity.MicroUSDPerHour // what they pay for what is launched instead; of a move its first node has all of it
 	at    time.Time
 }
 
@@ -91,9 +92,6 @@ func (v *Savings) Planned(s *cluster.Snapshot, p plan.Plan, _ time.Duration) {
 		left := m.Saves
 		for j, r := range m.Removals {
 			goes := coverage.Change{Nodes: []string{r.Node}}
-			if j == 0 {
-				goes.Launches = m.Launches
-			}
 			one := promise{price: prices[r.Node], saves: left, pays: bill.Pays(goes), at: s.Now}
 			bill.Carry(goes)
 			if len(m.Launches) == 0 && j < len(m.Removals)-1 { // each goes by itself
@@ -101,6 +99,13 @@ func (v *Savings) Planned(s *cluster.Snapshot, p plan.Plan, _ time.Duration) {
 			}
 			left -= one.saves
 			v.promises[r.Node] = one
+		}
+		if len(m.Launches) > 0 && len(m.Removals) > 0 {
+			comes, first := coverage.Change{Launches: m.Launches}, m.Removals[0].Node
+			one := v.promises[first]
+			one.comes = bill.Pays(comes)
+			bill.Carry(comes)
+			v.promises[first] = one
 		}
 	}
 }
@@ -158,6 +163,9 @@ func (v *Savings) Moved(e apply.Ended) {
 		p, has := v.promises[r.Node]
 		delete(v.promises, r.Node)
 		promised += p.saves
+		if len(launched) > 0 {
+			realised += p.comes
+		}
 		if e.Gone[i] {
 			gone = true
 			realised += p.price + p.pays

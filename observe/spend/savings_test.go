@@ -158,6 +158,17 @@ func TestCommitmentsCountForWhatIsSaved(t *testing.T) {
 		t.Errorf("of a replacement that is paid for %q is on record, want %q", got, want)
 	}
 
+	o = newStory(typed("a", "m5.large"), typed("b", "m5.large"))
+	o.state.Commitments = reserved
+	m.Saves, m.Removals = 208_000, move(0, plan.Underutilized, "a", "b").Removals
+	o.plans(m)
+	o.savings.Replacing(m, apply.Launched{Launch: m.Launches[0], Claim: claim})
+	o.savings.Moved(apply.Ended{Move: m, Gone: []bool{false, true}})
+	said = []string{"its disruption saves $0.104000/h: $0.208000/h was planned"}
+	if got := o.said("b"); !reflect.DeepEqual(got, said) {
+		t.Errorf("of a node that goes beside one that stays %q is on record, want %q", got, said)
+	}
+
 	o = newStory(typed("a", "c5.large"), typed("b", "c5.large"))
 	o.state.Commitments = reserved
 	m = move(104_000, plan.Empty, "a", "b")
