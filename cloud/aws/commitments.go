@@ -37,12 +37,13 @@ func (p *Provider) ReadsCommitments() bool { return p.options.Commitments }
 func (p *Provider) Commitments() cloud.AccountCommitments { return p.committed.Now() }
 
 // ofCluster reports whether an instance has tags of the cluster: as those that Daemok and Karpenter launch, as nodes
-// that join EKS by themselves, or as those of managed node groups. Another cluster of its name has another UID.
+// that join EKS by themselves, or as those of managed node groups. Another cluster of its name has another UID. What
+// only shares something with the cluster, as a bastion does, is none of its instances.
 func (p *Provider) ofCluster(tags map[string]string) bool {
 	if uid := tags[nodeclass.TagUID]; uid != "" && p.options.ClusterUID != "" && uid != p.options.ClusterUID {
 		return false
 	}
 	name := p.options.Cluster
-	_, owned := tags[nodeclass.TagOwned+name]
-	return owned || tags["eks:cluster-name"] == name || tags[nodeclass.TagOfEKS] == name
+	return tags[nodeclass.TagOwned+name] == nodeclass.ClusterOwned || tags["eks:cluster-name"] == name ||
+		tags[nodeclass.TagOfEKS] == name
 }

@@ -153,6 +153,7 @@ func TestOtherInstancesOfTheAccountAreCounted(t *testing.T) {
 	other := run(types.InstanceTypeM5Xlarge, nil, "kubernetes.io/cluster/staging", "owned")
 	stranger := run(types.InstanceTypeM5Large, nil, "kubernetes.io/cluster/prod", "owned",
 		"daemok.sh/cluster-uid", "another")
+	bastion := run(types.InstanceTypeM5Large, nil, "kubernetes.io/cluster/prod", "shared")
 	run(types.InstanceTypeM5Large, nil, "kubernetes.io/cluster/prod", "owned")
 	run(types.InstanceTypeM5Large, nil, "eks:cluster-name", "prod")
 	run(types.InstanceTypeM5Large, spot)
@@ -177,10 +178,10 @@ func TestOtherInstancesOfTheAccountAreCounted(t *testing.T) {
 		slices.Sort(ids)
 		return ids
 	}
-	want := []string{other, stranger}
+	want := []string{other, stranger, bastion}
 	slices.Sort(want)
 	if got := counted(); !slices.Equal(got, want) {
-		t.Errorf("counted are %v, want %v: those of other clusters", got, want)
+		t.Errorf("counted are %v, want %v: those of other clusters, and a bastion", got, want)
 	}
 	a.server.AddSavingsPlan(emulated.Plan{CommitmentUSD: 1})
 	want = append(want, c5)
