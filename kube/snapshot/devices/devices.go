@@ -315,6 +315,7 @@ func (t *Table) AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, place
 		own := r.bundles
 		if has {
 			own = t.world.reachAllocated(shape, own, claim.Status.Allocation)
+			unable(t.fails.whyNot(shape, r.bundles, t.nodesBeside(claim.Status.Allocation.NodeSelector)))
 		} else {
 			own = t.common.reach(shape, own, partOf(use, i))
 			unable(t.common.whyNot(own))

@@ -63,6 +63,17 @@ func (f failing) whyNot(shape *cluster.Shape, of []device.Counted, node func(nam
 	return ""
 }
 
+// nodesBeside looks up nodes that a selector does not select: what a pod leaves has a taint by then.
+func (t *Table) nodesBeside(left *corev1.NodeSelector) func(name string) *corev1.Node {
+	terms, ok := podspec.Reaching(cluster.Shape{}, left)
+	return func(name string) *corev1.Node {
+		if n := t.nodes.Node(name); n != nil && !(ok && meetsAny(n, terms)) {
+			return n
+		}
+		return nil
+	}
+}
+
 // mayRunOn reports whether a pod may run on a node by its labels and taints.
 func mayRunOn(shape *cluster.Shape, n *corev1.Node) bool {
 	_, tainted := constraint.Untolerated(translate.Taints(n.Spec.Taints), shape.Tolerations)
