@@ -82,3 +82,31 @@ func TestAPodKeepsItsNodeWhileItsSelectorCannotBeEvaluated(t *testing.T) {
 		t.Errorf("beside node c, for which its selector cannot be evaluated: %q, want %q", why, want)
 	}
 }
+
+// SC-672: Whether a pod is placed nowhere follows the labels and taints of the node, and whether it is cordoned.
+func TestANodeWhoseSelectorsCannotBeEvaluatedChanges(t *testing.T) {
+	node, pod := gpuNode("n", "c.large"), strings.Replace(claimant("a", "large"), "spec:\n",
+		"spec:\n  nodeSelector: {node.kubernetes.io/instance-type: g.one}\n", 1)
+	with := func(spec string) string { return strings.Replace(node, "status:", "spec: {"+spec+"}\nstatus:", 1) }
+	tainted, cordoned := with("taints: [{key: x, effect: NoSchedule}]"), with("unschedulable: true")
+	nowhere, launch := "a nowhere: "+cannotEvaluate("gpu-0", "n"), "launch g.one for a"
+	for name, c := range map[string]struct {
+		pod, before, after string
+		first, then        string
+	}{
+		"its startup taint goes": {claimant("a", "large"), tainted, node, launch, nowhere},
+		"it is cordoned":         {claimant("a", "large"), node, cordoned, nowhere, launch},
+		"it gets a label":        {pod, node, strings.Replace(node, "c.large", "g.one", 1), launch, nowhere},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := devicesOf(t, gpuClass, template("large", largeGPU), c.before, publishes("n", 2, 1), c.pod)
+			if got := planned(k); got != c.first {
+				t.Errorf("planned at first:\n%s\nwant:\n%s", got, c.first)
+			}
+			see(t, k, c.after)
+			if got := planned(k); got != c.then {
+				t.Errorf("planned then:\n%s\nwant:\n%s", got, c.then)
+			}
+		})
+	}
+}

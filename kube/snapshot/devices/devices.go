@@ -199,7 +199,7 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	t.divideCommon()
 	var fails failing
 	if t.reader.Fails() && len(bundles) > 0 {
-		fails = findFailing(t.reader, bundles, t.onNodes(), resourceclaim.AllocatedTo(t.claims))
+		fails = t.findFailing(bundles)
 	}
 	t.stale = t.stale || !maps.EqualFunc(fails, t.fails, slices.Equal)
 	t.fails = fails

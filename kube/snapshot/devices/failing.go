@@ -20,22 +20,25 @@ import (
 // none.
 type failing map[string][]failure
 
-type failure struct{ node, driver, device string }
+// failure is a device for which a selector cannot be evaluated.
+type failure struct {
+	node, driver, device string
+	state                string // of the node: equal as long as the same pods may run there
+}
 
 func compareFailures(a, b failure) int { return cmp.Compare(a.node, b.node) }
 
-// findFailing finds where selectors of the bundles cannot be evaluated for devices of pools, by node.
-func findFailing(r *resourceclaim.Reader, bundles []*device.Bundle, on map[string][]*resourceclaim.Pool,
-	allocated resourceclaim.Allocated) failing {
-	out := failing{}
-	for name, of := range on {
+// findFailing finds where selectors of the bundles cannot be evaluated for free devices.
+func (t *Table) findFailing(bundles []*device.Bundle) failing {
+	out, allocated := failing{}, resourceclaim.AllocatedTo(t.claims)
+	for name, of := range t.onNodes() {
 		inv := &device.Inventory{}
 		for _, p := range of {
-			r.AddPool(inv, p, name, allocated)
+			t.reader.AddPool(inv, p, name, allocated)
 		}
 		for _, b := range bundles {
 			if d := inv.Failing(b); d != nil {
-				out[b.Name] = append(out[b.Name], failure{name, d.Driver, d.Name})
+				out[b.Name] = append(out[b.Name], failure{name, d.Driver, d.Name, t.stateOf(name)})
 			}
 		}
 	}
@@ -44,6 +47,15 @@ func findFailing(r *resourceclaim.Reader, bundles []*device.Bundle, on map[strin
 		out[name] = slices.Compact(out[name])
 	}
 	return out
+}
+
+// stateOf is what mayRunOn reads of a node, in words.
+func (t *Table) stateOf(node string) string {
+	n := t.nodes.Node(node)
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprint(n.Labels, translate.Taints(n.Spec.Taints), n.Spec.Unschedulable)
 }
 
 // whyNot says why kube-scheduler places no pod of a shape that claims the bundles; empty: there is no such reason.
