@@ -321,6 +321,9 @@ func (t *Table) AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, place
 			unable(t.common.whyNot(own))
 			unable(t.fails.whyNot(shape, r.bundles, t.nodes.Node))
 		}
+		if use.Pod == "" {
+			own = t.world.ofNode(own)
+		}
 		s := t.shared[use.Claim]
 		if use.Template != "" || s.by == use.Pod {
 			all = append(all, own...)

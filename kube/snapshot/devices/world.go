@@ -24,6 +24,7 @@ type world struct {
 	catalogues map[*cluster.Catalogue]*cluster.Catalogue
 	common     bool            // several nodes can use some devices
 	local      map[string]bool // if so: by the name of a bundle, whether a node has it on its own, or is expected to
+	beside     map[string]bool // if so: whether it has none on its own, and some device of several nodes does for it
 }
 
 // newWorld works out the amounts for bundles. What has not changed since the last time stays the same value.
@@ -97,11 +98,30 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 				out.local[strings.TrimPrefix(e.Name, device.Prefix)] = true
 			}
 		}
+		out.beside = t.beside(bundles, &out)
 	}
 	if out.same == was.same && sameOffers(out.offers, was.offers) {
 		out.catalogues = was.catalogues
 	}
 	return out
+}
+
+// beside finds the bundles that no node has on its own, and some device that several nodes can use does for.
+func (t *Table) beside(bundles []*device.Bundle, in *world) map[string]bool {
+	commons, out := t.reader.Commons(in.from.pools, resourceclaim.Allocated{}), map[string]bool{}
+	for _, b := range bundles {
+		serves := func(c resourceclaim.Common) bool { return meets(b, &c.Inventory) }
+		if _, known := out[b.Name]; !known {
+			out[b.Name] = !in.local[b.Name] && slices.ContainsFunc(commons, serves)
+		}
+	}
+	return out
+}
+
+// ofNode is those of the bundles of a DaemonSet's pods that are counted at each node: devices of several nodes count as
+// there, so that its pods do.
+func (w *world) ofNode(of []device.Counted) []device.Counted {
+	return slices.DeleteFunc(slices.Clone(of), func(b device.Counted) bool { return w.beside[b.Name] })
 }
 
 // withoutRequest is what is expected of an instance that is launched for nothing that has to be requested.
