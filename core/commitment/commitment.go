@@ -34,6 +34,24 @@ type Commitments struct {
 // Any reports whether there are any.
 func (c *Commitments) Any() bool { return len(c.Reserved)+len(c.Plans) > 0 }
 
+// MayPay reports whether one of them may pay for an instance like this: whether that is left or not.
+func (c *Commitments) MayPay(u *Usage) bool {
+	for i := range c.Reserved {
+		r := &c.Reserved[i]
+		for _, step := range []scope{ofZone, ofType, ofFamily} {
+			if r.joins(step) && r.covers(u, step) {
+				return true
+			}
+		}
+	}
+	for i := range c.Plans {
+		if _, ok := c.Plans[i].rate(u); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // ReservedInstances are one purchase of Reserved Instances.
 type ReservedInstances struct {
 	ID           string

@@ -225,3 +225,29 @@ func TestAlikeInstancesMayBeCounted(t *testing.T) {
 		}
 	}
 }
+
+// A commitment may pay for an instance of its zone, type or family, or of a type that it has a rate for.
+func TestMayPay(t *testing.T) {
+	c := Commitments{
+		Reserved: []ReservedInstances{
+			{ID: "flexible", InstanceType: "m5.large", Count: 1, Flexible: true},
+			{ID: "type", InstanceType: "g5.xlarge", Count: 1},
+			{ID: "zone", InstanceType: "r5.large", Zone: "a", Count: 1},
+		},
+		Plans: []SavingsPlan{
+			{ID: "family", Family: "c5", Commitment: 1, Discount: 0.2},
+			{ID: "rates", Commitment: 1, Rates: map[string]quantity.MicroUSDPerHour{"t3.nano": 1}},
+		},
+	}
+	for of, want := range map[Usage]bool{
+		{InstanceType: "m5.xlarge", Zone: "b"}: true, {InstanceType: "m5.metal", Zone: "b"}: false,
+		{InstanceType: "g5.xlarge", Zone: "b"}: true, {InstanceType: "g5.2xlarge", Zone: "b"}: false,
+		{InstanceType: "r5.large", Zone: "a"}: true, {InstanceType: "r5.large", Zone: "b"}: false,
+		{InstanceType: "c5.large", Zone: "b"}: true, {InstanceType: "t3.nano", Zone: "b"}: true,
+		{InstanceType: "t3.micro", Zone: "b"}: false,
+	} {
+		if got := c.MayPay(&of); got != want {
+			t.Errorf("for %s in zone %s they may pay: %v, want %v", of.InstanceType, of.Zone, got, want)
+		}
+	}
+}

@@ -41,8 +41,7 @@ func (b *Book) Refresh(ctx context.Context, r Reader, warn func(error)) error {
 	if b.understood("Savings Plans", ActionPlans+" and "+ActionRates, err, warn, &errs) {
 		b.change(func() { b.plans = part[commitment.SavingsPlan]{plans, ends} })
 	}
-	known := b.Now()
-	running, err := r.running(ctx, &known.Commitments)
+	running, err := r.running(ctx)
 	if b.understood("instances that use commitments", actionInstances, err, warn, &errs) {
 		b.change(func() { b.running = running })
 	}

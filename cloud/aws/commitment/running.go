@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -20,19 +19,14 @@ import (
 // instancesMost is how many instances EC2 lists at a time, at most.
 const instancesMost = 1000
 
-// running lists the instances that run in the Region, are none of the cluster's by their tags, and that one of the
-// commitments may pay for; sorted by provider ID. EC2 filters by what it can, and most of what it says of an instance
-// is not decoded. It has no filter for instances that are neither spot nor in a capacity block.
-func (r Reader) running(ctx context.Context, c *commitment.Commitments) ([]cloud.RunningInstance, error) {
-	if !c.Any() {
-		return nil, nil
-	}
+// running lists the instances that run in the Region, are none of the cluster's by their tags, and that commitments may
+// pay for, those that users list included: of all types. They are sorted by provider ID. EC2 filters by what it can,
+// and most of what it says of an instance is not decoded. It has no filter for instances that are neither spot nor in a
+// capacity block.
+func (r Reader) running(ctx context.Context) ([]cloud.RunningInstance, error) {
 	filters := []types.Filter{
 		filter("instance-state-name", string(types.InstanceStateNameRunning)),
 		filter("tenancy", string(types.TenancyDefault)), filter("platform-details", platforms[0]),
-	}
-	if families := familiesOf(c); len(families) > 0 {
-		filters = append(filters, filter("instance-type", families...))
 	}
 	var out []cloud.RunningInstance
 	pages := ec2.NewDescribeInstancesPaginator(r.EC2,
@@ -73,26 +67,3 @@ func tagsOf(i *types.Instance) map[string]string {
 	}
 	return out
 }
-
-// familiesOf are patterns for the types that commitments may pay for; none: for all types, or for more families than
-// EC2 takes values of filters.
-func familiesOf(c *commitment.Commitments) (patterns []string) {
-	for _, r := range c.Reserved {
-		family, _, _ := strings.Cut(r.InstanceType, ".")
-		patterns = append(patterns, family+".*")
-	}
-	for _, p := range c.Plans {
-		if p.Family == "" {
-			return nil
-		}
-		patterns = append(patterns, p.Family+".*")
-	}
-	slices.Sort(patterns)
-	if patterns = slices.Compact(patterns); len(patterns) > valuesMost {
-		return nil
-	}
-	return patterns
-}
-
-// valuesMost is less than the 200 values that EC2 takes in the filters of a call, by as many as the others have.
-const valuesMost = 190

@@ -74,14 +74,16 @@ func (t *Table) become(next commitment.Commitments) bool {
 func (t *Table) Odd() string { return t.odd }
 
 // Now are the commitments that plans use at the moment. They must not be written. Nodes is asked for the provider IDs
-// of the cluster's own instances only where some run in the account: all others use commitments too.
+// of the cluster's own instances only where some run in the account: all others use commitments too, those that users
+// list included.
 func (t *Table) Now(now time.Time, nodes func() map[string]bool) commitment.Commitments {
 	account, running := t.account(now)
 	t.shown = count(&account)
-	if len(running) > 0 && account.Any() {
-		account.Others = others(running, nodes())
+	all := commitment.Join(account, t.listed)
+	if len(running) > 0 && all.Any() {
+		all.Others = others(running, nodes(), &all)
 	}
-	return commitment.Join(account, t.listed)
+	return all
 }
 
 // Expired reports whether commitments of the account have ended since the last snapshot.
@@ -100,8 +102,11 @@ func (t *Table) account(now time.Time) (commitment.Commitments, []cloud.RunningI
 
 func count(c *commitment.Commitments) int { return len(c.Reserved) + len(c.Plans) }
 
-// others counts the instances that are none of these, by what commitments see of them: sorted by type, zone and price.
-func others(running []cloud.RunningInstance, own map[string]bool) (out []commitment.Usage) {
+// others counts the instances that are none of these, and that one of all commitments may pay for, by what commitments
+// see of them: sorted by type, zone and price.
+func others(
+	running []cloud.RunningInstance, own map[string]bool, all *commitment.Commitments,
+) (out []commitment.Usage) {
 	counts := map[commitment.Usage]int64{}
 	for _, r := range running {
 		if !own[r.ProviderID] {
@@ -109,8 +114,10 @@ func others(running []cloud.RunningInstance, own map[string]bool) (out []commitm
 		}
 	}
 	for u, n := range counts {
-		u.Count = n
-		out = append(out, u)
+		if all.MayPay(&u) {
+			u.Count = n
+			out = append(out, u)
+		}
 	}
 	slices.SortFunc(out, func(a, b commitment.Usage) int {
 		return cmp.Or(cmp.Compare(a.InstanceType, b.InstanceType), cmp.Compare(a.Zone, b.Zone),

@@ -96,3 +96,38 @@ func TestCommitmentsOfTheAccount(t *testing.T) {
 		t.Errorf("without commitments there are %+v", off)
 	}
 }
+
+// SC-632: Instances of the account use the commitments that users list as well, where AWS says nothing of these: each
+// instance that one of them may pay for.
+func TestOthersUseListedCommitments(t *testing.T) {
+	m5 := commitment.Usage{InstanceType: "m5.large", Zone: "a", OnDemand: 96_000}
+	c5 := commitment.Usage{InstanceType: "c5.large", Zone: "a", OnDemand: 85_000}
+	account := cloud.AccountCommitments{Running: []cloud.RunningInstance{
+		{ProviderID: "aws:///a/i-1", Usage: m5}, {ProviderID: "aws:///a/i-2", Usage: c5},
+		{ProviderID: "aws:///a/i-3", Usage: c5},
+	}}
+	table := Table{In: "kube-system", Account: func() cloud.AccountCommitments { return account }}
+	own := func() map[string]bool { return map[string]bool{"aws:///a/i-2": true} }
+	if got := table.Now(time.Time{}, own); len(got.Others) != 0 {
+		t.Errorf("without commitments other instances are %+v, want none", got.Others)
+	}
+	c := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapCommitments}}
+	for file, want := range map[string][]commitment.Usage{
+		"savingsPlans: [{id: compute, commitment: 1, discount: 20%}]":        {counted(c5), counted(m5)},
+		"savingsPlans: [{id: c5, family: c5, commitment: 1, discount: 20%}]": {counted(c5)},
+		"reservedInstances: [{id: web, instanceType: r5.large, count: 4}]":   nil,
+		"reservedInstances: [{id: web, instanceType: m5.large, count: 4}]":   {counted(m5)},
+	} {
+		c.Data = map[string]string{api.CommitmentsFile: file}
+		table.Seen(c)
+		if got := table.Now(time.Time{}, own); !slices.Equal(got.Others, want) {
+			t.Errorf("with %s other instances are %+v, want %+v", file, got.Others, want)
+		}
+	}
+}
+
+// counted is one instance of its kind.
+func counted(u commitment.Usage) commitment.Usage {
+	u.Count = 1
+	return u
+}
