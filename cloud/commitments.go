@@ -18,6 +18,7 @@ type AccountCommitments struct {
 	commitment.Commitments                      // all of the account, without Others
 	EndsAt                 map[string]time.Time // of each, by ID, when it pays no more
 	Running                []RunningInstance    // sorted by ProviderID; those of the cluster by their tags are left out
+	Reading                int                  // of Running: how often it was read
 	Unread                 bool                 // some of it could not be read, and may be soon
 }
 

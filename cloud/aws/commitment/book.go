@@ -18,6 +18,7 @@ type Book struct {
 	reserved part[commitment.ReservedInstances]
 	plans    part[commitment.SavingsPlan]
 	running  []cloud.RunningInstance
+	readings int             // of running
 	unread   bool            // not all could be read the last time
 	refused  map[string]bool // what may not be read, which was reported
 }
@@ -43,7 +44,7 @@ func (b *Book) Refresh(ctx context.Context, r Reader, warn func(error)) error {
 	}
 	running, err := r.running(ctx)
 	if b.understood("instances that use commitments", actionInstances, err, warn, &errs) {
-		b.change(func() { b.running = running })
+		b.change(func() { b.running, b.readings = running, b.readings+1 })
 	}
 	b.change(func() { b.unread = len(errs) > 0 })
 	return errors.Join(errs...)
@@ -86,7 +87,7 @@ func (b *Book) Now() (out cloud.AccountCommitments) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out.Reserved, out.Plans, out.Running = b.reserved.all, b.plans.all, b.running
-	out.Unread = b.unread
+	out.Reading, out.Unread = b.readings, b.unread
 	out.EndsAt = map[string]time.Time{}
 	maps.Copy(out.EndsAt, b.reserved.endsAt)
 	maps.Copy(out.EndsAt, b.plans.endsAt)

@@ -25,6 +25,14 @@ type Table struct {
 	recalled commitment.Commitments // of the account, by a saved snapshot
 	shown    int                    // how many of the account's the last snapshot has
 	odd      string
+	ran      ran
+}
+
+// ran is which running instances of the account are of the cluster, by their provider IDs.
+type ran struct {
+	reading int             // what was read of the account, by its number
+	own     map[string]bool // of that reading: nodes then or since, which may be gone
+	nodes   map[string]bool // of the last snapshot
 }
 
 // Recall begins with the commitments of a saved snapshot. What users list of them counts until a ConfigMap is seen.
@@ -75,29 +83,47 @@ func (t *Table) Odd() string { return t.odd }
 
 // Now are the commitments that plans use at the moment. They must not be written. Nodes is asked for the provider IDs
 // of the cluster's own instances only where some run in the account: all others use commitments too, those that users
-// list included.
+// list included. An instance whose node is gone is an own one until the next reading, which does not show it if it is gone
+// too.
 func (t *Table) Now(now time.Time, nodes func() map[string]bool) commitment.Commitments {
-	account, running := t.account(now)
+	account, running, reading := t.account(now)
 	t.shown = count(&account)
 	all := commitment.Join(account, t.listed)
 	if len(running) > 0 && all.Any() {
-		all.Others = others(running, nodes(), &all)
+		all.Others = others(running, t.ran.ownAmong(running, reading, nodes()), &all)
 	}
 	return all
 }
 
 // Expired reports whether commitments of the account have ended since the last snapshot.
 func (t *Table) Expired(now time.Time) bool {
-	account, _ := t.account(now)
+	account, _, _ := t.account(now)
 	return count(&account) < t.shown
 }
 
-func (t *Table) account(now time.Time) (commitment.Commitments, []cloud.RunningInstance) {
+func (t *Table) account(now time.Time) (_ commitment.Commitments, running []cloud.RunningInstance, reading int) {
 	if t.In == "" || t.Account == nil {
-		return t.recalled, nil
+		return t.recalled, nil, 0
 	}
 	read := t.Account()
-	return read.At(now), read.Running
+	return read.At(now), read.Running, read.Reading
+}
+
+// ownAmong are the running instances that are nodes of the cluster, or were while the last snapshot before the reading
+// was made, or since.
+func (r *ran) ownAmong(running []cloud.RunningInstance, reading int, nodes map[string]bool) map[string]bool {
+	before := r.own
+	if reading != r.reading {
+		before = r.nodes
+	}
+	own := map[string]bool{}
+	for i := range running {
+		if id := running[i].ProviderID; nodes[id] || before[id] {
+			own[id] = true
+		}
+	}
+	r.reading, r.own, r.nodes = reading, own, nodes
+	return own
 }
 
 func count(c *commitment.Commitments) int { return len(c.Reserved) + len(c.Plans) }

@@ -131,3 +131,39 @@ func counted(u commitment.Usage) commitment.Usage {
 	u.Count = 1
 	return u
 }
+
+// SC-632: The instance of a node that is gone is no other instance until the account is read again: right after a
+// reading, and also where the node goes between the last snapshot and the reading. If it runs on then, it is one.
+func TestTheInstanceOfANodeThatIsGoneIsNoOther(t *testing.T) {
+	account := cloud.AccountCommitments{Reading: 1}
+	for _, id := range []string{"aws:///a/i-1", "aws:///a/i-2", "aws:///a/i-3"} {
+		account.Running = append(account.Running, cloud.RunningInstance{ProviderID: id,
+			Usage: commitment.Usage{InstanceType: "m5.large", Zone: "a", OnDemand: 96_000}})
+	}
+	account.Plans = []commitment.SavingsPlan{{ID: "p", Commitment: 1_000_000, Discount: 0.2, Account: true}}
+	table := Table{In: "kube-system", Account: func() cloud.AccountCommitments { return account }}
+	others := func(nodes ...string) (n int64) {
+		own := map[string]bool{}
+		for _, id := range nodes {
+			own["aws:///a/"+id] = true
+		}
+		for _, u := range table.Now(time.Time{}, func() map[string]bool { return own }).Others {
+			n += u.Count
+		}
+		return n
+	}
+	want := func(n, got int64, when string) {
+		t.Helper()
+		if got != n {
+			t.Errorf("%s there are %d other instances, want %d", when, got, n)
+		}
+	}
+	want(1, others("i-1", "i-2"), "at first")
+	want(1, others("i-1"), "with a node gone")
+	want(1, others("i-1"), "some time later")
+	account.Reading++
+	want(2, others(), "with a node gone when the account is read, and one before")
+	want(2, others(), "some time later")
+	account.Reading++
+	want(3, others(), "once the account is read again")
+}
