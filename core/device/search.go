@@ -17,20 +17,7 @@ import (
 //
 // Cost: at most exponential in the kinds of devices, not in their number.
 func (inv *Inventory) Allocates(bundles []*Bundle, e *effort.Count) bool {
-	s := &search{inv: inv, bundles: bundles, effort: e, taken: make([]int32, len(inv.Devices)),
-		left: make([][]int64, len(inv.Devices)), failed: map[string]bool{}}
-	for _, c := range inv.Counters {
-		s.counters = append(s.counters, c.Amount)
-	}
-	for i := range inv.Devices {
-		if d := &inv.Devices[i]; d.Shared {
-			for _, c := range d.Capacity {
-				s.left[i] = append(s.left[i], c.Amount-c.Used)
-			}
-		}
-	}
-	s.sortKinds()
-	return s.bundle(0)
+	return inv.Unallocated().search(bundles, e).bundle(0)
 }
 
 // search is one search for an allocation.
@@ -38,9 +25,11 @@ type search struct {
 	inv      *Inventory
 	bundles  []*Bundle
 	effort   *effort.Count
+	reads    reading
 	kinds    []int32 // by device: equal for those between which there is no choice
 	kindsN   int
 	taken    []int32   // by device: how often it is allocated
+	holders  []int32   // by device that is allocated: the position of a bundle that has it
 	counters []int64   // what is left, by counter of the inventory
 	left     [][]int64 // of capacities, by shared device
 	failed   map[string]bool
@@ -55,9 +44,10 @@ type tally struct{ values []string }
 
 // sortKinds finds the devices that are equal for all bundles.
 func (s *search) sortKinds() {
-	what, known := read(s.bundles), map[string]int32{}
+	s.kinds = nil
+	known := map[string]int32{}
 	for i := range s.inv.Devices {
-		text := what.of(&s.inv.Devices[i])
+		text := s.reads.of(&s.inv.Devices[i])
 		kind, ok := known[text]
 		if !ok {
 			kind = int32(len(known))
@@ -181,7 +171,7 @@ func (s *search) some(at, r int, ask *Ask, left int64, from int) bool {
 		if s.effort.Spent(1) {
 			return false
 		}
-		if !s.inv.Devices[i].meets(ask.Selector) {
+		if d := &s.inv.Devices[i]; !d.meets(ask.Selector) || s.taken[i] > 0 && !d.Shared {
 			continue
 		}
 		alike := fmt.Sprint(s.kinds[i], s.left[i], s.taken[i] > 0)
@@ -264,6 +254,7 @@ func (s *search) take(at, r int, ask *Ask, i int) bool {
 		}
 	}
 	s.taken[i]++
+	s.holders[i] = int32(at)
 	s.count++
 	return true
 }

@@ -246,3 +246,25 @@ spec:
 		})
 	}
 }
+
+// SC-661: Of many devices each is given to a pod, and further pods are not said to lack what they have no need of.
+func TestManyDevicesOfSeveralNodes(t *testing.T) {
+	const many = 500
+	other := strings.ReplaceAll(fabricClass, "fabric", "other")
+	wants := func(class string) string { return strings.ReplaceAll(oneGPU, "gpu.nvidia.com", class) }
+	objects := []string{fabricClass, other, template("fabric", wants("fabric")), template("other", wants("other")),
+		shares("fabric.example.com", "allNodes: true", many), shares("other.example.com", "allNodes: true", 1),
+		claimant("z", "other")}
+	for i := range many {
+		objects = append(objects, claimant(fmt.Sprintf("p%03d", i), "fabric"))
+	}
+	s := devicesOf(t, objects...).Snapshot()
+	if len(s.Waiting) == 0 {
+		t.Fatal("no pod waits")
+	}
+	for _, p := range s.Waiting {
+		if p.Shape.Unable != "" {
+			t.Fatalf("pod %s: %s", p.Name, p.Shape.Unable)
+		}
+	}
+}

@@ -24,6 +24,7 @@ type common struct {
 	of    map[part]map[string]*corev1.NodeSelector // by the name of a bundle: the nodes that can use the devices for it
 	mixed map[string]bool                          // as in a division
 	short map[string]bool                          // as in a division
+	vague map[string]bool                          // as in a division
 	by    string                                   // equal where the same would come out
 }
 
@@ -65,7 +66,11 @@ func (t *Table) divideCommon() {
 	}
 	commons := t.reader.Commons(t.published(), resourceclaim.AllocatedTo(t.claims))
 	d := &division{t: t, commons: commons, places: map[string]place{}, failed: map[shortage]bool{},
-		given: make([][]*device.Bundle, len(commons)), effort: &effort.Count{Most: 10 * device.StepsMax}}
+		vague: map[string]bool{}}
+	for i := range commons {
+		d.given = append(d.given, commons[i].Unallocated())
+		d.efforts = append(d.efforts, &effort.Count{Most: 10 * device.StepsMax})
+	}
 	pods, by := d.wanting(), ""
 	for i := range pods {
 		by += fmt.Sprint(pods[i].uid, pods[i].state, pods[i].must, pods[i].parts)
@@ -82,12 +87,13 @@ func (t *Table) divideCommon() {
 		return
 	}
 	d.sort(pods)
-	t.common = common{of: map[part]map[string]*corev1.NodeSelector{}, mixed: d.mixed, short: d.short, by: by}
+	t.common = common{of: map[part]map[string]*corev1.NodeSelector{}, mixed: d.mixed, short: d.short,
+		vague: d.vague, by: by}
 	for i := range pods {
 		d.give(&pods[i], t.common.of)
 	}
-	was := fmt.Sprint(before.of, before.mixed, before.short)
-	t.stale = t.stale || was != fmt.Sprint(t.common.of, t.common.mixed, t.common.short)
+	what := func(c *common) string { return fmt.Sprint(c.of, c.mixed, c.short, c.vague) }
+	t.stale = t.stale || what(&before) != what(&t.common)
 }
 
 // wanting lists the pods that wait for devices, in the order in which they get those that several nodes can use.
@@ -150,11 +156,12 @@ type division struct {
 	t       *Table
 	commons []resourceclaim.Common
 	places  map[string]place
-	given   [][]*device.Bundle // by position among the commons
-	mixed   map[string]bool    // bundles of all devices, of which different nodes can use some
-	short   map[string]bool    // other bundles that can be had from the commons alone
+	given   []*device.Allocation // by position among the commons
+	efforts []*effort.Count      // by position among the commons: what allocating anew may take
+	mixed   map[string]bool      // bundles of all devices, of which different nodes can use some
+	short   map[string]bool      // other bundles that can be had from the commons alone
+	vague   map[string]bool      // bundles for which it takes too many steps to find out what is left
 	failed  map[shortage]bool
-	effort  *effort.Count
 }
 
 // place says where a pod can be that uses certain devices.
@@ -252,11 +259,12 @@ func (d *division) find(shape *cluster.Shape, b device.Counted) int {
 			if !meets(b.Bundle, &c.Inventory) || d.failed[shortage{i, b.Name, b.N}] || d.place(shape, i) != want {
 				continue
 			}
-			list := slices.Concat(d.given[i], slices.Repeat([]*device.Bundle{b.Bundle}, int(b.N)))
-			if c.Allocates(list, d.effort) {
-				d.given[i] = list
+			next, known := d.given[i].With(slices.Repeat([]*device.Bundle{b.Bundle}, int(b.N)), d.efforts[i])
+			if next != nil {
+				d.given[i] = next
 				return i
 			}
+			d.vague[b.Name] = d.vague[b.Name] || !known
 			d.failed[shortage{i, b.Name, b.N}] = true
 		}
 	}
@@ -295,6 +303,10 @@ func (c *common) whyNot(of []device.Counted) string {
 		if c.mixed[b.Name] {
 			return fmt.Sprintf("a ResourceClaim of the pod requests all devices %s, and different nodes can use some "+
 				"of these: request a number of them", strings.TrimPrefix(b.Name, "all*"))
+		}
+		if c.short[b.Name] && c.vague[b.Name] {
+			return fmt.Sprintf("it takes too many steps to find out whether devices %s are left that several nodes "+
+				"can use: request devices in fewer different ways, or wait until other pods have theirs", b.Name)
 		}
 		if c.short[b.Name] {
 			return fmt.Sprintf("the devices %s are taken, or other nodes can use them than those that the pod may "+
