@@ -83,8 +83,8 @@ func (t *Table) Odd() string { return t.odd }
 
 // Now are the commitments that plans use at the moment. They must not be written. Nodes is asked for the provider IDs
 // of the cluster's own instances only where some run in the account: all others use commitments too, those that users
-// list included. An instance whose node is gone is an own one until the next reading, which does not show it if it is gone
-// too.
+// list included. An instance whose node is gone is an own one until the next reading, which does not show it if it is
+// gone too.
 func (t *Table) Now(now time.Time, nodes func() map[string]bool) commitment.Commitments {
 	account, running, reading := t.account(now)
 	t.shown = count(&account)
