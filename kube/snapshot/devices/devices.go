@@ -199,7 +199,7 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	t.divideCommon()
 	var fails failing
 	if t.reader.Fails() && len(bundles) > 0 {
-		fails = t.findFailing(bundles)
+		fails = findFailing(t.reader, bundles, t.onNodes(), resourceclaim.AllocatedTo(t.claims), t.nodes.Node)
 	}
 	t.stale = t.stale || !maps.EqualFunc(fails, t.fails, slices.Equal)
 	t.fails = fails
@@ -315,7 +315,7 @@ func (t *Table) AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, place
 		own := r.bundles
 		if has {
 			own = t.world.reachAllocated(shape, own, claim.Status.Allocation)
-			unable(t.fails.whyNot(shape, r.bundles, t.nodesBeside(claim.Status.Allocation.NodeSelector)))
+			unable(t.fails.whyNot(shape, r.bundles, beside(claim.Status.Allocation.NodeSelector, t.nodes.Node)))
 		} else {
 			own = t.common.reach(shape, own, partOf(use, i))
 			unable(t.common.whyNot(own))

@@ -29,16 +29,17 @@ type failure struct {
 func compareFailures(a, b failure) int { return cmp.Compare(a.node, b.node) }
 
 // findFailing finds where selectors of the bundles cannot be evaluated for free devices.
-func (t *Table) findFailing(bundles []*device.Bundle) failing {
-	out, allocated := failing{}, resourceclaim.AllocatedTo(t.claims)
-	for name, of := range t.onNodes() {
+func findFailing(r *resourceclaim.Reader, bundles []*device.Bundle, on map[string][]*resourceclaim.Pool,
+	allocated resourceclaim.Allocated, node func(name string) *corev1.Node) failing {
+	out := failing{}
+	for name, of := range on {
 		inv := &device.Inventory{}
 		for _, p := range of {
-			t.reader.AddPool(inv, p, name, allocated)
+			r.AddPool(inv, p, name, allocated)
 		}
 		for _, b := range bundles {
 			if d := inv.Failing(b); d != nil {
-				out[b.Name] = append(out[b.Name], failure{name, d.Driver, d.Name, t.stateOf(name)})
+				out[b.Name] = append(out[b.Name], failure{name, d.Driver, d.Name, stateOf(node(name))})
 			}
 		}
 	}
@@ -50,8 +51,7 @@ func (t *Table) findFailing(bundles []*device.Bundle) failing {
 }
 
 // stateOf is what mayRunOn reads of a node, in words.
-func (t *Table) stateOf(node string) string {
-	n := t.nodes.Node(node)
+func stateOf(n *corev1.Node) string {
 	if n == nil {
 		return ""
 	}
@@ -75,11 +75,11 @@ func (f failing) whyNot(shape *cluster.Shape, of []device.Counted, node func(nam
 	return ""
 }
 
-// nodesBeside looks up nodes that a selector does not select: what a pod leaves has a taint by then.
-func (t *Table) nodesBeside(left *corev1.NodeSelector) func(name string) *corev1.Node {
+// beside looks up nodes that a selector does not select: what a pod leaves has a taint by then.
+func beside(left *corev1.NodeSelector, node func(name string) *corev1.Node) func(name string) *corev1.Node {
 	terms, ok := podspec.Reaching(cluster.Shape{}, left)
 	return func(name string) *corev1.Node {
-		if n := t.nodes.Node(name); n != nil && !(ok && meetsAny(n, terms)) {
+		if n := node(name); n != nil && !(ok && meetsAny(n, terms)) {
 			return n
 		}
 		return nil

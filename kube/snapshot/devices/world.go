@@ -98,7 +98,7 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 				out.local[strings.TrimPrefix(e.Name, device.Prefix)] = true
 			}
 		}
-		out.beside = t.beside(bundles, &out)
+		out.findBeside(bundles, t.reader.Commons(out.from.pools, resourceclaim.Allocated{}))
 	}
 	if out.same == was.same && sameOffers(out.offers, was.offers) {
 		out.catalogues = was.catalogues
@@ -106,16 +106,14 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 	return out
 }
 
-// beside finds the bundles that no node has on its own, and some device that several nodes can use does for.
-func (t *Table) beside(bundles []*device.Bundle, in *world) map[string]bool {
-	commons, out := t.reader.Commons(in.from.pools, resourceclaim.Allocated{}), map[string]bool{}
+// findBeside finds the bundles that no node has on its own, and some of the commons does for.
+func (w *world) findBeside(bundles []*device.Bundle, commons []resourceclaim.Common) {
+	w.beside = map[string]bool{}
 	for _, b := range bundles {
-		serves := func(c resourceclaim.Common) bool { return meets(b, &c.Inventory) }
-		if _, known := out[b.Name]; !known {
-			out[b.Name] = !in.local[b.Name] && slices.ContainsFunc(commons, serves)
-		}
+		does := func(d device.Device) bool { return b.MayUse(&d) }
+		any := func(c resourceclaim.Common) bool { return slices.ContainsFunc(c.Devices, does) }
+		w.beside[b.Name] = !w.local[b.Name] && slices.ContainsFunc(commons, any)
 	}
-	return out
 }
 
 // ofNode is those of the bundles of a DaemonSet's pods that are counted at each node: devices of several nodes count as
