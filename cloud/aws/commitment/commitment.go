@@ -25,6 +25,8 @@ type Reader struct {
 	Own func(tags map[string]string) bool
 	// Price is what an instance type costs on demand, on Linux with default tenancy; 0: that is not known.
 	Price func(instanceType string) quantity.MicroUSDPerHour
+
+	perPage int32 // how many Savings Plans, or rates, are asked for at a time; 0: as many as AWS gives
 }
 
 type ec2API interface {

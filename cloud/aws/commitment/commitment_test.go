@@ -2,6 +2,9 @@ package commitment
 
 import (
 	"context"
+	"net/http/httptest"
+	"reflect"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +14,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/savingsplans"
 
+	"github.com/daemok/daemok/cloud/aws/client"
+	"github.com/daemok/daemok/core/commitment"
 	"github.com/daemok/daemok/core/quantity"
+	"github.com/daemok/daemok/test/emulator"
+	emulated "github.com/daemok/daemok/test/emulator/commitment"
+	"github.com/daemok/daemok/test/emulator/world"
 )
 
 // AWS excepts bare metal, families with accelerators and others from size flexibility.
@@ -69,4 +77,50 @@ func TestAnEndpointThatDoesNotAnswerIsNotWaitedForLong(t *testing.T) {
 			t.Errorf("read are %+v, want the Reserved Instances, and that something is not read", now)
 		}
 	})
+}
+
+// SC-630: Savings Plans and their rates come in pages, and the rates of Compute Savings Plans are of all Regions.
+func TestSavingsPlansComeInPages(t *testing.T) {
+	server := emulator.New(world.Options{Account: world.Account{ClusterName: "prod"}, Seed: 1, Now: time.Now})
+	web := httptest.NewServer(server)
+	t.Cleanup(func() { server.Close(); web.Close() })
+	for range 3 {
+		server.AddSavingsPlan(emulated.Plan{
+			Type: emulated.EC2Instance, Family: "m5", Region: "eu-west-1", CommitmentUSD: 1, Discount: 0.5})
+	}
+	server.AddSavingsPlan(emulated.Plan{CommitmentUSD: 1, Discount: 0.5})
+	r := Reader{Region: "eu-west-1",
+		Plans: savingsplans.NewFromConfig(client.At(web.URL, "us-east-1", client.Key{ID: "test", Secret: "secret"}))}
+	whole, _, err := r.plans(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range whole {
+		if got := p.Rates["m5.large"]; got != 53_500 { // half of what it costs there: in us-east-1 it is $0.096
+			t.Errorf("the rate of a plan for m5.large is %v, want half of $0.107", got)
+		}
+	}
+	r.perPage = 3
+	whole = slices.DeleteFunc(whole, func(p commitment.SavingsPlan) bool { return p.Family == "" }) // of many pages
+	before := server.Calls()
+	var paged []commitment.SavingsPlan
+	for _, p := range whole {
+		rates, err := r.rates(t.Context(), p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Rates = rates
+		paged = append(paged, p)
+	}
+	if calls := server.Calls()["DescribeSavingsPlanRates"] - before["DescribeSavingsPlanRates"]; calls < 6 {
+		t.Errorf("rates came in %d pages, want more than one of each of three plans", calls)
+	}
+	if len(paged) != 3 || !reflect.DeepEqual(paged, whole) {
+		t.Errorf("in pages plans are\n%+v\nwant\n%+v", paged, whole)
+	}
+	r.perPage = 1
+	all, err := r.listed(t.Context())
+	if err != nil || len(all) != 4 {
+		t.Errorf("one to a page there are %d plans, %v; want four", len(all), err)
+	}
 }

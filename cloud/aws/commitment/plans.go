@@ -22,6 +22,8 @@ import (
 // pageMost is how many results Savings Plans gives at a time, at most.
 const pageMost = 1000
 
+func (r Reader) results() *int32 { return aws.Int32(cmp.Or(r.perPage, pageMost)) }
+
 // errNoEndpoint says that Savings Plans cannot be asked for.
 var errNoEndpoint = errors.New("the endpoint of Savings Plans is used for commercial Regions alone, and not in an " +
 	"isolated VPC; list them by hand, see docs/tasks/commitments.md")
@@ -31,33 +33,41 @@ func (r Reader) plans(ctx context.Context) ([]commitment.SavingsPlan, map[string
 	if r.Plans == nil {
 		return nil, nil, errNoEndpoint
 	}
-	var all []commitment.SavingsPlan
-	ends := map[string]time.Time{}
+	list, err := r.listed(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, ends := make([]commitment.SavingsPlan, 0, len(list)), map[string]time.Time{}
+	for i := range list {
+		plan, end, err := r.plan(ctx, &list[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		all, ends[plan.ID] = append(all, plan), end
+	}
+	slices.SortFunc(all, func(a, b commitment.SavingsPlan) int { return cmp.Compare(a.ID, b.ID) })
+	return all, ends, nil
+}
+
+// listed are the plans that may pay for nodes of the cluster, in AWS's order.
+func (r Reader) listed(ctx context.Context) (all []types.SavingsPlan, err error) {
 	in := &savingsplans.DescribeSavingsPlansInput{
-		States: []types.SavingsPlanState{types.SavingsPlanStateActive}, MaxResults: aws.Int32(pageMost),
+		States: []types.SavingsPlanState{types.SavingsPlanStateActive}, MaxResults: r.results(),
 	}
 	for {
 		page, err := r.page(ctx, in)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		for i := range page.SavingsPlans {
-			of := &page.SavingsPlans[i]
-			if !r.pays(of) {
-				continue
+		for _, p := range page.SavingsPlans {
+			if r.pays(&p) {
+				all = append(all, p)
 			}
-			plan, end, err := r.plan(ctx, of)
-			if err != nil {
-				return nil, nil, err
-			}
-			all, ends[plan.ID] = append(all, plan), end
 		}
 		if in.NextToken = page.NextToken; aws.ToString(in.NextToken) == "" {
-			break
+			return all, nil
 		}
 	}
-	slices.SortFunc(all, func(a, b commitment.SavingsPlan) int { return cmp.Compare(a.ID, b.ID) })
-	return all, ends, nil
 }
 
 // answersWithin is how long a page of Savings Plans may take: their endpoint is on the internet, which a VPC may not
@@ -111,7 +121,7 @@ func dollars(text *string) (quantity.MicroUSDPerHour, error) {
 // Region.
 func (r Reader) rates(ctx context.Context, plan string) (map[string]quantity.MicroUSDPerHour, error) {
 	out := map[string]quantity.MicroUSDPerHour{}
-	in := &savingsplans.DescribeSavingsPlanRatesInput{SavingsPlanId: &plan, MaxResults: aws.Int32(pageMost),
+	in := &savingsplans.DescribeSavingsPlanRatesInput{SavingsPlanId: &plan, MaxResults: r.results(),
 		Filters: []types.SavingsPlanRateFilter{
 			{Name: types.SavingsPlanRateFilterNameRegion, Values: []string{r.Region}},
 			{Name: types.SavingsPlanRateFilterNameProductDescription, Values: []string{"Linux/UNIX"}},
