@@ -183,30 +183,40 @@ type usage struct {
 	cost  quantity.MicroUSDPerHour
 }
 
-// usages sorts instances by content, so that bills do not depend on the order in which they are given.
+// usages sorts instances by content, so that bills do not depend on the order in which they are given. Of those that
+// are alike others come last. Others that are in order, as Sort puts them, take time linear in their number.
 func usages(running, others []Usage) []*usage {
-	out := make([]*usage, 0, len(running)+len(others))
-	for i, u := range slices.Concat(running, others) {
-		w := weight(u.InstanceType)
-		out = append(out, &usage{u, i >= len(running), w, w * max(1, u.Count), u.Whole()})
+	running = slices.Clone(running)
+	slices.SortStableFunc(running, func(a, b Usage) int { return cmp.Or(compare(a, b), cmp.Compare(a.Name, b.Name)) })
+	if !slices.IsSortedFunc(others, compare) {
+		others = slices.Clone(others)
+		Sort(others)
 	}
-	slices.SortStableFunc(out, func(a, b *usage) int {
-		return cmp.Or(
-			cmp.Compare(a.each, b.each), cmp.Compare(a.InstanceType, b.InstanceType), cmp.Compare(a.Zone, b.Zone),
-			cmp.Compare(a.OnDemand, b.OnDemand), compareBools(a.other, b.other), cmp.Compare(a.Name, b.Name))
-	})
+	all := make([]usage, len(running)+len(others))
+	out := make([]*usage, len(all))
+	for i := range all {
+		next, other := &running, len(running) == 0 || len(others) > 0 && compare(others[0], running[0]) < 0
+		if other {
+			next = &others
+		}
+		u := (*next)[0]
+		*next = (*next)[1:]
+		w := weight(u.InstanceType)
+		all[i] = usage{u, other, w, w * max(1, u.Count), u.Whole()}
+		out[i] = &all[i]
+	}
 	return out
 }
 
-// compareBools has false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
+// Sort puts instances in the order in which they are divided: the smallest first, those that are alike as they are.
+func Sort(all []Usage) { slices.SortStableFunc(all, compare) }
+
+func compare(a, b Usage) int {
+	if a.InstanceType != b.InstanceType {
+		return cmp.Or(cmp.Compare(weight(a.InstanceType), weight(b.InstanceType)),
+			cmp.Compare(a.InstanceType, b.InstanceType))
 	}
-	return -1
+	return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.OnDemand, b.OnDemand))
 }
 
 // cover takes so much of what is left of the instances.

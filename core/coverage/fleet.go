@@ -2,6 +2,7 @@ package coverage
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/commitment"
@@ -55,7 +56,10 @@ func FleetOf(s *cluster.Snapshot) *Fleet {
 	if !s.Commitments.Any() {
 		return nil
 	}
-	f := &Fleet{of: &s.Commitments, members: map[string]member{}, counts: counts{}}
+	of := s.Commitments
+	of.Others = slices.Clone(of.Others)
+	commitment.Sort(of.Others) // once, and not whenever they are divided
+	f := &Fleet{of: &of, members: map[string]member{}, counts: counts{}}
 	for _, m := range membersOf(s) {
 		if !m.leaves {
 			f.add(m)

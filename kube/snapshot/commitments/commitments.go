@@ -2,9 +2,7 @@
 package commitments
 
 import (
-	"cmp"
 	"reflect"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -129,7 +127,7 @@ func (r *ran) ownAmong(running []cloud.RunningInstance, reading int, nodes map[s
 func count(c *commitment.Commitments) int { return len(c.Reserved) + len(c.Plans) }
 
 // others counts the instances that are none of these, and that one of all commitments may pay for, by what commitments
-// see of them: sorted by type, zone and price.
+// see of them, in the order of commitment.Sort.
 func others(
 	running []cloud.RunningInstance, own map[string]bool, all *commitment.Commitments,
 ) (out []commitment.Usage) {
@@ -145,9 +143,6 @@ func others(
 			out = append(out, u)
 		}
 	}
-	slices.SortFunc(out, func(a, b commitment.Usage) int {
-		return cmp.Or(cmp.Compare(a.InstanceType, b.InstanceType), cmp.Compare(a.Zone, b.Zone),
-			cmp.Compare(a.OnDemand, b.OnDemand))
-	})
+	commitment.Sort(out)
 	return out
 }
