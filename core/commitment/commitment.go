@@ -37,11 +37,8 @@ func (c *Commitments) Any() bool { return len(c.Reserved)+len(c.Plans) > 0 }
 // MayPay reports whether one of them may pay for an instance like this: whether that is left or not.
 func (c *Commitments) MayPay(u *Usage) bool {
 	for i := range c.Reserved {
-		r := &c.Reserved[i]
-		for _, step := range []scope{ofZone, ofType, ofFamily} {
-			if r.joins(step) && r.covers(u, step) {
-				return true
-			}
+		if c.Reserved[i].mayPay(u) {
+			return true
 		}
 	}
 	for i := range c.Plans {
@@ -263,6 +260,16 @@ func (r *ReservedInstances) covers(u *Usage, step scope) bool {
 	}
 	_, normalized := factor(sizeOf(u.InstanceType))
 	return normalized && familyOf(r.InstanceType) == familyOf(u.InstanceType)
+}
+
+// mayPay reports whether they are for the instance in any step.
+func (r *ReservedInstances) mayPay(u *Usage) bool {
+	for _, step := range []scope{ofZone, ofType, ofFamily} {
+		if r.joins(step) && r.covers(u, step) {
+			return true
+		}
+	}
+	return false
 }
 
 // reserve covers instances with what is left of Reserved Instances, and returns what is left then.

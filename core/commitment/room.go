@@ -39,12 +39,10 @@ func (r *Room) Takes(u Usage) (units int64, ok bool) {
 		rate, ok := r.plan.rate(&u)
 		return max(1, int64(rate)), ok
 	}
-	for _, step := range []scope{ofZone, ofType, ofFamily} {
-		if r.reserved.joins(step) && r.reserved.covers(&u, step) {
-			return weight(u.InstanceType), true
-		}
+	if !r.reserved.mayPay(&u) {
+		return 0, false
 	}
-	return 0, false
+	return weight(u.InstanceType), true
 }
 
 // Paid is what commitments pay for each instance, by name: what it costs on demand, less what is left to pay.

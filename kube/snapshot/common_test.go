@@ -208,18 +208,6 @@ func TestWhatAMovedPodHasOfSeveralNodes(t *testing.T) {
 
 // SC-671: What the pods of a DaemonSet request beside a device that several nodes can use is left to them.
 func TestDaemonPodsWithDevicesOfSeveralNodes(t *testing.T) {
-	const agent = `
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: {name: agent, namespace: default, uid: agent}
-spec:
-  selector: {matchLabels: {app: agent}}
-  template:
-    metadata: {labels: {app: agent}}
-    spec:
-      containers: [{name: main, resources: {requests: {cpu: "1"}, claims: [{name: gpu}]}}]
-      resourceClaims: [{name: gpu, resourceClaimTemplateName: own}]
-`
 	pod := func(name, cpu string) string {
 		return strings.NewReplacer(`cpu: "1"}, claims: [{name: gpu}]`, `cpu: "`+cpu+`"}`,
 			"  resourceClaims: [{name: gpu, resourceClaimTemplateName: none}]\n", "").Replace(claimant(name, "none"))
@@ -238,7 +226,7 @@ spec:
 			[]string{template("own", oneGPU), pod("a", "4"), pod("b", "4")}, "launch c.large for a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := devicesOf(t, slices.Concat(c.objects, []string{gpuClass, fabricClass, agent,
+			k := devicesOf(t, slices.Concat(c.objects, []string{gpuClass, fabricClass, claimingAgent,
 				shares("fabric.example.com", "allNodes: true", 4)})...)
 			if got := planned(k); got != c.want {
 				t.Errorf("planned:\n%s\nwant:\n%s", got, c.want)

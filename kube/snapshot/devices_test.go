@@ -420,10 +420,8 @@ func TestPodsThatShareAClaimDoNotWaitForOneThatHasNoPlace(t *testing.T) {
 	}
 }
 
-// SC-671 What the pods of a DaemonSet request by claims is left to them, on nodes that exist and on new ones; not where
-// their claims cannot be read, and not where there are no such devices.
-func TestDevicesOfDaemonPods(t *testing.T) {
-	const agent = `
+// claimingAgent is a DaemonSet whose pods have devices by claims of their own.
+const claimingAgent = `
 apiVersion: apps/v1
 kind: DaemonSet
 metadata: {name: agent, namespace: default, uid: agent}
@@ -435,6 +433,10 @@ spec:
       containers: [{name: main, resources: {requests: {cpu: "1"}, claims: [{name: gpu}]}}]
       resourceClaims: [{name: gpu, resourceClaimTemplateName: own}]
 `
+
+// SC-671 What the pods of a DaemonSet request by claims is left to them, on nodes that exist and on new ones; not where
+// their claims cannot be read, and not where there are no such devices.
+func TestDevicesOfDaemonPods(t *testing.T) {
 	for name, c := range map[string]struct {
 		objects []string
 		want    string
@@ -446,7 +448,7 @@ spec:
 		"without its template": {nil, "launch g.four for a b c d"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := devicesOf(t, slices.Concat(c.objects, []string{gpuClass, template("one", oneGPU), agent,
+			k := devicesOf(t, slices.Concat(c.objects, []string{gpuClass, template("one", oneGPU), claimingAgent,
 				claimant("a", "one"), claimant("b", "one"), claimant("c", "one"), claimant("d", "one")})...)
 			if got := planned(k); got != c.want {
 				t.Errorf("planned:\n%s\nwant:\n%s", got, c.want)
