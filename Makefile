@@ -57,6 +57,8 @@ SHUFFLE  ?=
 SEEDS    ?= 200
 FROM     ?= 0
 FUZZTIME ?= 20s
+# What a run with empty caches leaves in the build cache and in the folder of temporary files, in GB.
+ROOM_NEEDED := 12
 FUZZLEAST := 1000
 # What `make mutate` changes: packages that decide, not those that parse and print. Each mutant whose tests all pass takes as
 # long as those tests, so a run draws some, and leaves out tests of many random worlds, which take ten times as long as all
@@ -89,16 +91,25 @@ build: bin/daemok bin/daemok-controller bin/daemok-lab ## build bin/daemok, bin/
 demo: build ## watch pods get a node, and the node go again, in a lab; ONCE=1 ends after that
 	@bin/daemok demo $(if $(ONCE),--once)
 
+# What takes longest, the stories in labs, starts as early as it can: they wait most of their time, and all else runs beside them.
 .PHONY: test
-test: format lint tidy generated templates monitoring build ## all that CI runs; ends with the test runner's summary
-	@echo "test: unit tests with and without the race detector, and stories in labs, which wait most of their time, side by side"
-	@nice -n 10 $(MAKE) --no-print-directory plain release-test browser-test > bin/plain.log 2>&1 & plain=$$!; \
-	  $(MAKE) --no-print-directory lab-test > bin/lab-test.log 2>&1 & lab=$$!; red=0; \
-	  nice -n 10 $(MAKE) --no-print-directory raced || red=1; \
+test: room format build generated ## all that CI runs; ends with the test runner's summary
+	@echo "test: stories in labs; unit tests; linters, templates and the race detector, side by side"
+	@$(MAKE) --no-print-directory lab-test > bin/lab-test.log 2>&1 & lab=$$!; \
+	  nice -n 10 $(MAKE) --no-print-directory plain release-test browser-test > bin/plain.log 2>&1 & plain=$$!; red=0; \
+	  nice -n 10 $(MAKE) --no-print-directory --keep-going lint tidy templates monitoring raced || red=1; \
 	  wait $$plain || red=1; cat bin/plain.log; \
 	  wait $$lab || red=1; cat bin/lab-test.log; exit $$red
 
 ##@ The checks of `make test`, one by one
+
+# A disk that fills up halfway fails tests that have nothing to do with it.
+.PHONY: room
+room: ## fail if the build cache or the folder of temporary files has not ROOM_NEEDED GB of room
+	@echo "test: room"
+	@for folder in "$$(go env GOCACHE)" "$${TMPDIR:-/tmp}"; do mkdir -p "$$folder"; \
+	  free=$$(df --output=avail -B 1000000000 "$$folder" | tail -n 1 | tr -dc 0-9); \
+	  [ "$$free" -ge $(ROOM_NEEDED) ] || { echo "room: $$folder has $$free GB of room, and the tests need $(ROOM_NEEDED): free some, for instance with go clean -cache"; exit 1; }; done
 
 .PHONY: format
 format: ## fail if a Go file is not gofmt'ed
