@@ -71,7 +71,8 @@ func (x *Surplus) remove(s *cluster.Snapshot, p *cluster.Pool, many int) {
 
 // bySacrifice lists the nodes of a pool as they should go where it has too many: those without pods first, then
 // those without pods that must not be disturbed, then by the cost of disruption, times how much of its life a node has
-// left. Of equal ones the youngest goes first. Source: behaviour of Karpenter v1, static capacity.
+// left. Of equal ones a drifted node goes first, which would be replaced right after otherwise, then the youngest.
+// Source: behaviour of Karpenter v1, static capacity.
 func bySacrifice(s *cluster.Snapshot, p *cluster.Pool) []*candidate {
 	var out []*candidate
 	for i := range s.Nodes {
@@ -82,8 +83,8 @@ func bySacrifice(s *cluster.Snapshot, p *cluster.Pool) []*candidate {
 		out = append(out, newCandidate(n, i, p))
 	}
 	type key struct {
-		full, kept int
-		cost       float64
+		full, kept, current int
+		cost                float64
 	}
 	keys := map[*candidate]key{}
 	for _, c := range out {
@@ -94,12 +95,15 @@ func bySacrifice(s *cluster.Snapshot, p *cluster.Pool) []*candidate {
 		if c.DoNotDisrupt || slices.ContainsFunc(c.Pods, func(p cluster.Pod) bool { return p.DoNotDisrupt }) {
 			k.full, k.kept = 1, 1
 		}
+		if c.Drifted == "" {
+			k.current = 1
+		}
 		keys[c] = k
 	}
 	slices.SortStableFunc(out, func(a, b *candidate) int {
 		x, y := keys[a], keys[b]
 		return cmp.Or(cmp.Compare(x.full, y.full), cmp.Compare(x.kept, y.kept), cmp.Compare(x.cost, y.cost),
-			b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Name, b.Name))
+			cmp.Compare(x.current, y.current), b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }
