@@ -1,6 +1,8 @@
 package cloud
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/daemok/daemok/core/commitment"
@@ -19,7 +21,32 @@ type AccountCommitments struct {
 	EndsAt                 map[string]time.Time // of each, by ID, when it pays no more
 	Running                []RunningInstance    // sorted by ProviderID; those of the cluster by their tags are left out
 	Reading                int                  // of Running: how often it was read
-	Unread                 bool                 // some of it could not be read, and may be soon
+	Unread                 []UnreadCommitments  // what of it could not be read the last time, in the order in which it is read
+}
+
+// UnreadCommitments is a part of what an account is committed to, or of what uses it, that could not be read.
+type UnreadCommitments struct {
+	What    string // such as Savings Plans
+	Rights  string // that are missing, as IAM names actions; empty: there is another reason
+	Lasting bool   // it is as it is until users change something
+	Err     error
+}
+
+// ControllersRole is who lacks rights where the controller does.
+const ControllersRole = "the controller's role"
+
+// Text says what could not be read, why, and what is to be done about it. Who needs rights.
+func (u *UnreadCommitments) Text(who string) string {
+	text := fmt.Sprintf("%s: %v", u.What, u.Err)
+	if u.Rights != "" {
+		text += fmt.Sprintf("; let %s call %s", who, u.Rights)
+	}
+	return text
+}
+
+// MayBeReadSoon reports whether some of it could not be read, and may be soon.
+func (a *AccountCommitments) MayBeReadSoon() bool {
+	return slices.ContainsFunc(a.Unread, func(u UnreadCommitments) bool { return !u.Lasting })
 }
 
 // RunningInstance is an instance of the account that commitments may pay for.

@@ -226,6 +226,10 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		}
 		program.Rounds = append(program.Rounds, Round{What: "read commitments", Do: read})
 	}
+	if account := p.account(); account != nil {
+		unread := &status.Commitments{Reporter: reporter, Account: account, Pod: p.pod()}
+		program.Rounds = append(program.Rounds, Round{What: "report unread commitments", Do: unread.Round})
+	}
 	program.Rounds = append(program.Rounds, p.interruptionMessages()...)
 	for _, kind := range p.ClassKinds {
 		program.Loops = append(program.Loops, driftLoop(kind, drifted.ClassChanged, classChanged))

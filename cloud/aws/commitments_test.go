@@ -191,7 +191,7 @@ func TestCommitmentsThatCannotBeReadStay(t *testing.T) {
 	a.server.Deny("DescribeSavingsPlans")
 	read, said := a.refreshCommitments(t)
 	if len(read.Reserved) != 2 || len(read.Plans) != 1 || len(said) != 1 ||
-		!strings.Contains(said[0], "Savings Plans of the account are not known") {
+		!strings.Contains(said[0], "with what was read before of Savings Plans: ") {
 		t.Errorf("without a right read are %d and %d, want two and the one of before; reported: %v",
 			len(read.Reserved), len(read.Plans), said)
 	}

@@ -201,8 +201,10 @@ func (p *parts) refresh(ctx context.Context) error {
 		prices = retryRefresh
 	}
 	commitments := aws.CommitmentsEvery
-	if c := p.asked.commitments; c != nil && c.Commitments().Unread {
-		commitments = retryRefresh
+	if p.asked.commitments != nil {
+		if read := p.asked.commitments.Commitments(); read.MayBeReadSoon() {
+			commitments = retryRefresh
+		}
 	}
 	for _, l := range []struct {
 		what         string

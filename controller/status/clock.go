@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/observe"
@@ -37,7 +36,8 @@ func (c *Clock) Round(ctx context.Context) (time.Duration, error) {
 	ahead, doubt := c.Clock.Ahead(), c.Clock.Doubt()
 	c.Gauge.Set(ahead.Seconds())
 	if doubt != "" {
-		c.warn(ctx, doubt)
+		c.warnOnPod(ctx, c.Pod, observe.Event{Reason: "ClockDiffers", Topic: "clock", DedupeFor: repeatClockEvery,
+			Message: "No node is disrupted and no NodeClaim given up: " + doubt})
 	}
 	began := c.doubt == ""
 	if !becomes(&c.doubt, doubt) {
@@ -52,14 +52,4 @@ func (c *Clock) Round(ctx context.Context) (time.Duration, error) {
 		c.Again()
 	}
 	return clockEvery, nil
-}
-
-// warn publishes the event; a pod that is not known here has none.
-func (c *Clock) warn(ctx context.Context, doubt string) {
-	pod := &corev1.Pod{}
-	if c.Pod.Name == "" || c.Store.Get(ctx, c.Pod, pod) != nil {
-		return
-	}
-	c.Events.Publish(observe.Event{About: pod, Key: "Pod/" + c.Pod.String(), Warning: true, Reason: "ClockDiffers", Topic: "clock", DedupeFor: repeatClockEvery,
-		Message: "No node is disrupted and no NodeClaim given up: " + doubt})
 }

@@ -12,8 +12,10 @@ import (
 	"log/slog"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/observe"
@@ -31,6 +33,16 @@ type Reporter struct {
 // warn publishes a warning about an object, once a day while it stays the same.
 func (r *Reporter) warn(about runtime.Object, key, reason, text string) {
 	r.Events.Publish(observe.Event{About: about, Key: key, Warning: true, Reason: reason, Message: text, DedupeFor: 24 * time.Hour})
+}
+
+// warnOnPod publishes a warning about a pod, that of this process; one that is not known here has none.
+func (r *Reporter) warnOnPod(ctx context.Context, name types.NamespacedName, e observe.Event) {
+	pod := &corev1.Pod{}
+	if name.Name == "" || r.Store.Get(ctx, name, pod) != nil {
+		return
+	}
+	e.About, e.Key, e.Warning = pod, "Pod/"+name.String(), true
+	r.Events.Publish(e)
 }
 
 // write writes the status of an object that was as before. A conflict says that the cache is a moment behind: the next

@@ -146,6 +146,21 @@ func TestCommitmentsThatMayNotBeRead(t *testing.T) {
 	})
 }
 
+// SC-634: An event on the controller's pod names each right that is missing to read the account's commitments.
+func TestRightsToReadCommitmentsThatAreMissing(t *testing.T) {
+	reportAWS(t, 154, func(_ *testing.T, w *world) {
+		w.pool("default", func(*karpv1.NodePool) {})
+		w.aws.server.Deny("DescribeReservedInstances", "DescribeSavingsPlans")
+		w.deploy("daemok", 1, func(p *corev1.Pod) { p.Namespace = "kube-system" })
+		w.until(time.Second, "a pod of the controller", func() bool { return len(w.allPods()) == 1 })
+		w.start(setup{account: true, pod: "daemok-1"})
+		for _, kind := range []string{"Reserved Instances", "Savings Plans"} {
+			words := "CommitmentsUnreadable: Plans go on with what was read before of " + kind
+			w.until(5*time.Minute, words, func() bool { return w.events.said(words) })
+		}
+	})
+}
+
 // runElsewhere has an instance run in the account that is of another cluster.
 func (w *world) runElsewhere(instanceType types.InstanceType) {
 	w.t.Helper()

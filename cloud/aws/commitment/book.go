@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,9 +19,8 @@ type Book struct {
 	reserved part[commitment.ReservedInstances]
 	plans    part[commitment.SavingsPlan]
 	running  []cloud.RunningInstance
-	readings int             // of running
-	unread   bool            // not all could be read the last time
-	refused  map[string]bool // what may not be read, which was reported
+	readings int // of running
+	unread   []cloud.UnreadCommitments
 }
 
 // part is the commitments of one kind.
@@ -33,47 +33,55 @@ type part[T any] struct {
 // that Savings Plans cannot be asked for, is no error: warn, which may be nil, receives it once, until it can be read
 // again.
 func (b *Book) Refresh(ctx context.Context, r Reader, warn func(error)) error {
-	var errs []error
+	var unread []cloud.UnreadCommitments
+	understood := func(what, actions string, err error) bool {
+		if err != nil {
+			unread = append(unread, lacking(what, actions, err))
+		}
+		return err == nil
+	}
 	reserved, ends, err := r.reserved(ctx)
-	if b.understood("Reserved Instances", ActionReserved, err, warn, &errs) {
+	if understood("Reserved Instances", ActionReserved, err) {
 		b.change(func() { b.reserved = part[commitment.ReservedInstances]{reserved, ends} })
 	}
 	plans, ends, err := r.plans(ctx)
-	if b.understood("Savings Plans", ActionPlans+" and "+ActionRates, err, warn, &errs) {
+	if understood("Savings Plans", ActionPlans+" and "+ActionRates, err) {
 		b.change(func() { b.plans = part[commitment.SavingsPlan]{plans, ends} })
 	}
 	running, err := r.running(ctx)
-	if b.understood("instances that use commitments", actionInstances, err, warn, &errs) {
+	if understood("instances that use commitments", actionInstances, err) {
 		b.change(func() { b.running, b.readings = running, b.readings+1 })
 	}
-	b.change(func() { b.unread = len(errs) > 0 })
-	return errors.Join(errs...)
+	var before []cloud.UnreadCommitments
+	b.change(func() { before, b.unread = b.unread, unread })
+	return reported(unread, before, warn)
 }
 
-// understood reports whether something of the account could be read by the actions.
-func (b *Book) understood(what, actions string, err error, warn func(error), errs *[]error) bool {
-	refused := errors.Is(err, errNoEndpoint)
-	if _, is := errors.AsType[*cloud.RefusedError](err); is {
-		refused = true
-		err = fmt.Errorf("%w; let the controller's role call %s", err, actions)
+// lacking is what could not be read, for which the actions are called.
+func lacking(what, actions string, err error) cloud.UnreadCommitments {
+	out := cloud.UnreadCommitments{What: what, Err: err, Lasting: errors.Is(err, errNoEndpoint)}
+	if _, refused := errors.AsType[*cloud.RefusedError](err); refused {
+		out.Rights, out.Lasting = actions, true
 	}
-	b.mu.Lock()
-	known := b.refused[what]
-	if b.refused == nil {
-		b.refused = map[string]bool{}
+	return out
+}
+
+// reported warns of what is not to be read until users change something, unless that was so before, and is an error of
+// the rest.
+func reported(unread, before []cloud.UnreadCommitments, warn func(error)) error {
+	var errs []error
+	for i := range unread {
+		u := &unread[i]
+		known := slices.ContainsFunc(before, func(b cloud.UnreadCommitments) bool { return b.Lasting && b.What == u.What })
+		switch {
+		case !u.Lasting:
+			errs = append(errs, fmt.Errorf("read %s of the account: %w", u.What, u.Err))
+		case !known && warn != nil:
+			const unknown = "commitments of the account are known in part, and plans go on with what was read before of %s"
+			warn(fmt.Errorf(unknown, u.Text(cloud.ControllersRole)))
+		}
 	}
-	b.refused[what] = refused
-	b.mu.Unlock()
-	switch {
-	case err == nil:
-		return true
-	case !refused:
-		*errs = append(*errs, fmt.Errorf("read %s of the account: %w", what, err))
-	case !known && warn != nil:
-		const unknown = "%s of the account are not known, and plans go on with those that were read before: %w"
-		warn(fmt.Errorf(unknown, what, err))
-	}
-	return false
+	return errors.Join(errs...)
 }
 
 func (b *Book) change(do func()) {
@@ -87,7 +95,7 @@ func (b *Book) Now() (out cloud.AccountCommitments) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out.Reserved, out.Plans, out.Running = b.reserved.all, b.plans.all, b.running
-	out.Reading, out.Unread = b.readings, b.unread
+	out.Reading, out.Unread = b.readings, b.unread // whose list is never written again
 	out.EndsAt = map[string]time.Time{}
 	maps.Copy(out.EndsAt, b.reserved.endsAt)
 	maps.Copy(out.EndsAt, b.plans.endsAt)

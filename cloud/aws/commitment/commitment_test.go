@@ -73,7 +73,7 @@ func TestAnEndpointThatDoesNotAnswerIsNotWaitedForLong(t *testing.T) {
 		if took := time.Since(began); err == nil || took != answersWithin {
 			t.Errorf("after %v: %v, want an error after %v", took, err, answersWithin)
 		}
-		if now := b.Now(); len(now.Reserved) != 1 || !now.Reserved[0].Flexible || !now.Unread {
+		if now := b.Now(); len(now.Reserved) != 1 || !now.Reserved[0].Flexible || !now.MayBeReadSoon() {
 			t.Errorf("read are %+v, want the Reserved Instances, and that something is not read", now)
 		}
 	})
