@@ -25,6 +25,9 @@ func snapshotCommand(read inspect.Reader) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, line := range found.Unread {
+				fmt.Fprintln(cmd.ErrOrStderr(), line)
+			}
 			s := found.Snapshot
 			if redact {
 				s = scenario.Redact(s)

@@ -36,6 +36,13 @@ func (c Commitments) Read(ctx context.Context, from client.Reader) error {
 	return nil
 }
 
+// Odd says what of the ConfigMap is not understood, and what plans use meanwhile; empty: all is.
+func (c Commitments) Odd() string {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	return c.of.tables.commitments.Odd()
+}
+
 // OfAccount reports whether those that AWS says of the account are used, of which the ConfigMap may say how much is
 // used elsewhere.
 func (c Commitments) OfAccount() bool {

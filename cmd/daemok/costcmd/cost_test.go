@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/daemok/daemok/cmd/daemok/inspect"
+	"github.com/daemok/daemok/kube/api"
 	"github.com/daemok/daemok/test/store"
 )
 
@@ -74,8 +75,15 @@ func costOf(t *testing.T, objects []client.Object, refused map[string]error, arg
 		}
 		return c.List(ctx, l, options...)
 	}
+	get := func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object,
+		options ...client.GetOption) error {
+		if err := refused[key.Name]; err != nil {
+			return err
+		}
+		return c.Get(ctx, key, into, options...)
+	}
 	cluster := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(store.Mapper(scheme)).WithObjects(objects...).
-		WithInterceptorFuncs(interceptor.Funcs{List: list}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{List: list, Get: get}).Build()
 	cmd := Command(func(ctx context.Context, at *inspect.Target, _ bool) (*inspect.Seen, error) {
 		return inspect.SeeThrough(ctx, at, cluster)
 	})
@@ -151,7 +159,9 @@ func TestCostsGoOnWithoutRights(t *testing.T) {
 		"no right to see usage":    {map[string]error{"PodMetricsList": forbidden("pods.metrics.k8s.io")}, nil, "grant the verb list on them"},
 		"no Karpenter":             {map[string]error{"NodePoolList": &meta.NoKindMatchError{}}, nil, "The cluster has no nodepools.karpenter.sh"},
 		"no right to see pools":    {map[string]error{"NodePoolList": forbidden("nodepools.karpenter.sh")}, nil, "You may not list nodepools.karpenter.sh"},
-		"no right to see labels":   {map[string]error{"metadata of PodList": forbidden("pods")}, []string{"--by", "label=team"}, "to see costs by their labels"},
+		"no right to see commitments": {map[string]error{api.ConfigMapCommitments: forbidden("configmaps")}, nil,
+			"You may not get ConfigMap kube-system/daemok-commitments, so commitments that it lists are left out here"},
+		"no right to see labels": {map[string]error{"metadata of PodList": forbidden("pods")}, []string{"--by", "label=team"}, "to see costs by their labels"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := costOf(t, shop(), tt.refused, tt.args...)
@@ -160,5 +170,17 @@ func TestCostsGoOnWithoutRights(t *testing.T) {
 				t.Errorf("%v, want %q and the cost:\n%s", err, tt.want, out)
 			}
 		})
+	}
+}
+
+// A ConfigMap of commitments that is not understood is named with the field that is wrong.
+func TestCostsNameCommitmentsThatAreInvalid(t *testing.T) {
+	listed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapCommitments},
+		Data: map[string]string{api.CommitmentsFile: "reservedInstances: [{id: web, count: 2}]"}}
+	out, err := costOf(t, append(shop(), listed), nil)
+	said := strings.Join(strings.Fields(out), " ")
+	want := "ConfigMap kube-system/daemok-commitments: data[commitments.yaml]: "
+	if err != nil || !strings.Contains(said, want) || !strings.Contains(said, "reservedInstances[0].instanceType") {
+		t.Errorf("%v, want %q and the field:\n%s", err, want, out)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/daemok/daemok/kube/api"
 	autoscalingv1 "github.com/daemok/daemok/kube/api/autoscaling/v1"
 	"github.com/daemok/daemok/kube/api/autoscaling/v1beta1"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
@@ -92,6 +93,22 @@ func (f forgiving) List(ctx context.Context, list client.ObjectList, options ...
 	return nil
 }
 
+// Get implements client.Reader.
+func (f forgiving) Get(
+	ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption,
+) error {
+	return said(f.troubles, key, f.Client.Get(ctx, key, into, options...))
+}
+
+// said returns the error of reading an object, and says that listed commitments may not be read.
+func said(in *troubles, key client.ObjectKey, err error) error {
+	if apierrors.IsForbidden(err) && key.Name == api.ConfigMapCommitments {
+		in.add("You may not get ConfigMap %s, so commitments that it lists are left out here: "+
+			"get the verb get on it.", key)
+	}
+	return err
+}
+
 // isOptional reports whether a list is of a kind that many clusters do not have: other projects install it, or
 // Karpenter did before it had the kind.
 func isOptional(list client.ObjectList) bool {
@@ -123,6 +140,13 @@ func (l lenient) List(ctx context.Context, list client.ObjectList, options ...cl
 	}
 	l.unread.add("You may not list %s, so the plan is made as if there were none: get the verb list on them.", what)
 	return nil
+}
+
+// Get implements client.Reader.
+func (l lenient) Get(
+	ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption,
+) error {
+	return said(l.unread, key, l.Client.Get(ctx, key, into, options...))
 }
 
 // resourceOf names the resource of a list as RBAC does: "nodeclaims.karpenter.sh".

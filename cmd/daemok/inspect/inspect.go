@@ -148,6 +148,8 @@ func ReadFrom(ctx context.Context, at *Target, store client.Client, provider *aw
 	if _, err := clusterState.Read(ctx, lenient{store, unread}); err != nil {
 		return Situation{}, err
 	}
+	unread.set("commitments of the account", accountUnread(provider.Commitments()))
+	unread.set("commitments", listedUnread(clusterState))
 	if err := recallSeen(ctx, store, at.SystemNamespace(), clusterState, provider); err != nil {
 		return Situation{}, err
 	}

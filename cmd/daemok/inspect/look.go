@@ -213,6 +213,7 @@ func (l *looker) askAWS(ctx context.Context) {
 		why = fmt.Sprintf("Prices are list prices, and what pools may launch is not known: %v", err)
 	}
 	l.troubles.set("AWS", why)
+	l.troubles.set("commitments of the account", accountUnread(l.committed()))
 	l.state.Touch()
 }
 
@@ -252,6 +253,7 @@ func (l *looker) input(ctx context.Context) view.Input {
 		in.Controller.Record = written
 	}
 	l.troubles.set("record", why)
+	l.troubles.set("commitments", listedUnread(l.state))
 	in.Troubles = l.troubles.list()
 	if shadows := now.controller.InShadow; len(shadows) > 0 {
 		in.Troubles = append(in.Troubles,

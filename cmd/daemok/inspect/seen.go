@@ -46,6 +46,7 @@ func (l *looker) see(ctx context.Context) (*Seen, error) {
 	if _, err := l.state.Read(ctx, l.store); err != nil {
 		return nil, err
 	}
+	l.troubles.set("commitments", listedUnread(l.state))
 	return &Seen{l.state.Snapshot(), l.store.Client, l.troubles}, nil
 }
 
