@@ -14,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/kube/installation"
@@ -77,6 +78,7 @@ type Patient struct {
 	Name        string                                                    // in EKS
 	Namespace   string                                                    // of the controller
 	Rights      func(ctx context.Context) ([]Finding, error)              // which the controller's role lacks
+	Commitments cloud.Commitments                                         // of the account; nil: they were not read
 	May         Reviewer                                                  // nil: it is not asked
 
 	install *installation.Installation // once it was searched for
@@ -102,6 +104,7 @@ func checks() []check {
 		{"clock", clock, false},
 		{"autoscalers", otherAutoscalers, false},
 		{"steering", steered, false},
+		{"commitments", committed, false},
 		{"dns", dns, false},
 		{"cni", cni, false},
 		{"eks", eksCluster, true},

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/daemok/daemok/cloud"
 	"github.com/daemok/daemok/cloud/aws/audit"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/internal/tidy"
@@ -77,7 +78,12 @@ type town struct {
 	account account
 	rights  []Finding
 	mayNot  string // verb and resource that the controller's account has no right to
+
+	commitments cloud.AccountCommitments
 }
+
+// Commitments implements cloud.Commitments.
+func (w *town) Commitments() cloud.AccountCommitments { return w.commitments }
 
 // parsed are the definitions of this release, which no test changes.
 var parsed = sync.OnceValues(crds.All)
@@ -188,7 +194,8 @@ func (w *town) examined(t *testing.T) []Finding {
 	}
 	store := build.Build()
 	return Examine(t.Context(), &Patient{
-		Store: store, Definitions: ours(t), Version: func(context.Context) (string, error) { return w.version, nil },
+		Commitments: w,
+		Store:       store, Definitions: ours(t), Version: func(context.Context) (string, error) { return w.version, nil },
 		Classes: func(context.Context) ([]Class, error) { return w.classes, nil }, Account: &w.account,
 		Pools: func(ctx context.Context) ([]translate.PoolObject, error) {
 			return translate.Generations{translate.NodePools()}.List(ctx, store)
@@ -223,6 +230,25 @@ func TestWhatIsWrongIsReported(t *testing.T) {
 	setting := func(env ...string) change {
 		return func(w *town) {
 			w.objects["controller"] = deployment("kube-system", "karpenter", "daemok/controller", env...)
+		}
+	}
+	listed := func(reserved string) change {
+		return func(w *town) {
+			w.objects["commitments"] = &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: api.ConfigMapCommitments},
+				Data:       map[string]string{api.CommitmentsFile: "reservedInstances: " + reserved}}
+		}
+	}
+	reads := func(unread ...cloud.UnreadCommitments) change { // the account's
+		return func(w *town) {
+			setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=prod", "ACCOUNT_COMMITMENTS=true")(w)
+			w.commitments.Unread = unread
+		}
+	}
+	both := func(first, second change) change {
+		return func(w *town) {
+			first(w)
+			second(w)
 		}
 	}
 	const bySecret = "INTERRUPTION_QUEUE may come from Secret kube-system/settings, which was not read"
@@ -299,6 +325,24 @@ func TestWhatIsWrongIsReported(t *testing.T) {
 		"a user's taint of the key of nodes that are to empty": {func(w *town) {
 			w.objects["ours"].(*corev1.Node).Spec.Taints = []corev1.Taint{{Key: api.TaintEmptying, Value: "mine", Effect: corev1.TaintEffectNoSchedule}}
 		}, "steering", Warning, "Node/ours taint daemok.sh/emptying=mine:NoSchedule was not set by Daemok and stays"},
+		"commitments that are listed":         {listed("[{id: web, instanceType: m5.large, count: 2}]"), "", OK, ""},
+		"commitments that are read, and pay":  {reads(), "", OK, ""},
+		"commitments of other accounts alone": {both(reads(), listed("[{id: r-1, usedElsewhere: 1}]")), "", OK, ""},
+		"commitments that are not understood": {listed("[{id: r-1, usedElsewhere: 1}]"), "commitments", Warning,
+			"ConfigMap/kube-system/daemok-commitments data[commitments.yaml]: reservedInstances[0].instanceType: want"},
+		"commitments that have no effect": {both(
+			setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=prod", "FEATURE_GATES=Commitments=false"),
+			listed("[{id: web, instanceType: m5.large, count: 2}]"),
+		), "commitments", Warning, "ConfigMap/kube-system/daemok-commitments it has no effect, since the feature gate"},
+		"commitments that are not to be read": {
+			setting("CLUSTER_NAME=prod", "INTERRUPTION_QUEUE=prod", "ACCOUNT_COMMITMENTS=true", "FEATURE_GATES=Commitments=false"),
+			"commitments", Warning, "the commitments of the account are not read, since the feature gate Commitments is off"},
+		"commitments that the user may not read": {
+			reads(cloud.UnreadCommitments{What: "Savings Plans", Rights: "a:Read", Lasting: true, Err: errors.New("no")}),
+			"commitments", Unknown, "not read of the account: Savings Plans: no; let your own user or role call a:Read"},
+		"commitments that nobody can read": {
+			reads(cloud.UnreadCommitments{What: "Savings Plans", Lasting: true, Err: errors.New("no endpoint")}),
+			"commitments", Warning, "not read of the account: Savings Plans: no endpoint"},
 		"Daemok's own taint": {func(w *town) {
 			w.objects["ours"].(*corev1.Node).Spec.Taints = []corev1.Taint{{Key: api.TaintEmptying, Effect: corev1.TaintEffectPreferNoSchedule}}
 		}, "", OK, ""},

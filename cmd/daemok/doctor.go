@@ -46,7 +46,7 @@ func doctorCommand(in surroundings) *cobra.Command {
 		Short: "Report what is wrong with a cluster and its AWS account, before and after the installation",
 		Long: `Check what the controller depends on, and print for each problem the object and what to
 do: Kubernetes and the CustomResourceDefinitions, the controller, its right to set deletion
-costs and other autoscalers, DNS and the VPC CNI; in AWS the cluster, the controller's role and its rights, what each node
+costs, other autoscalers, commitments, DNS and the VPC CNI; in AWS the cluster, the controller's role and its rights, what each node
 class selects, whether nodes may join, spot instances and the interruption queue. Nothing
 is changed.
 
@@ -147,6 +147,9 @@ func (in surroundings) patient(ctx context.Context, at *inspect.Target) (*doctor
 	}
 	var provider *aws.Provider
 	provider, p.Unreached = in.market(ctx, at)
+	if provider != nil && provider.ReadsCommitments() {
+		p.Commitments = provider
+	}
 	looked := sync.OnceValues(func() ([]doctor.Class, error) { // several checks want them
 		if provider == nil {
 			return nil, p.Unreached
