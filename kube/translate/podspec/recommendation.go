@@ -12,7 +12,13 @@ import (
 )
 
 // Recommendation is what a VerticalPodAutoscaler has new pods request, by container. Nil: nothing.
-type Recommendation map[string]corev1.ResourceList
+type Recommendation map[string]recommended
+
+// recommended is what a container is to request.
+type recommended struct {
+	requests    corev1.ResourceList
+	limitsStand bool // they bound it, since a VerticalPodAutoscaler does not raise them
+}
 
 // RecommendationOf reads what a VerticalPodAutoscaler sets at admission: what it recommends now, within the bounds of
 // its policies and with the boost for the start. It is nil in mode Off, and before there is a recommendation.
@@ -43,7 +49,7 @@ func RecommendationOf(v *vpav1.VerticalPodAutoscaler) Recommendation {
 		if out == nil {
 			out = Recommendation{}
 		}
-		out[c.ContainerName] = target
+		out[c.ContainerName] = recommended{target, policy.ControlledValues == vpav1.RequestsOnly}
 	}
 	return out
 }
@@ -97,12 +103,16 @@ func boosted(cpu resource.Quantity, by *vpav1.Boost) resource.Quantity {
 }
 
 // Requests is what kube-scheduler reserves for a new pod of a template: for each container and resource the larger of
-// what the template and the recommendation say.
+// what the template and the recommendation say, and of that no more than a limit that stays.
 func (r Recommendation) Requests(template *corev1.PodTemplateSpec) quantity.Resources {
 	with := template.DeepCopy()
 	for i := range with.Spec.Containers {
 		c := &with.Spec.Containers[i]
-		for name, amount := range r[c.Name] {
+		is := r[c.Name]
+		for name, amount := range is.requests {
+			if limit, there := c.Resources.Limits[name]; is.limitsStand && there && amount.Cmp(limit) > 0 {
+				amount = limit
+			}
 			if asked, there := c.Resources.Requests[name]; there && asked.Cmp(amount) >= 0 {
 				continue
 			}

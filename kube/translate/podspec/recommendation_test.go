@@ -15,7 +15,7 @@ import (
 func TestNewPodsRequestWhatIsRecommended(t *testing.T) {
 	tests := map[string]struct {
 		spec string // of the VerticalPodAutoscaler, beside its target, and what it recommends
-		want string // of a pod with the containers main, of 500m and 1Gi, and agent, of 100m
+		want string // of a pod with the containers main, of 500m and 1Gi with limits of 3 and 4Gi, and agent, of 100m
 	}{
 		"it raises one resource and leaves what is less": {`
 recommended: [{containerName: main, target: {cpu: "2", memory: 512Mi}}]`, "cpu 2100m memory 1Gi"},
@@ -56,6 +56,20 @@ spec:
     containerPolicies:
     - {containerName: main, startupBoost: {cpu: {type: Quantity, quantity: 300m}}}
 recommended: [{containerName: main, target: {cpu: 700m}}]`, "cpu 1100m memory 1Gi"},
+		"limits that stay bound it, also beyond what a policy and a boost say": {`
+spec:
+  startupBoost: {cpu: {type: Factor, factor: 3}}
+  resourcePolicy: {containerPolicies: [{containerName: "*", controlledValues: RequestsOnly, minAllowed: {memory: 8Gi}}]}
+recommended: [{containerName: main, target: {cpu: "2", memory: 6Gi}}]`, "cpu 3100m memory 4Gi"},
+		"limits that stay bound nothing of a container without any": {`
+spec: {resourcePolicy: {containerPolicies: [{containerName: "*", controlledValues: RequestsOnly}]}}
+recommended: [{containerName: agent, target: {cpu: "9"}}]`, "cpu 9500m memory 1Gi"},
+		"limits rise with what is recommended": {`
+spec: {resourcePolicy: {containerPolicies: [{containerName: "*", controlledValues: RequestsAndLimits}]}}
+recommended: [{containerName: main, target: {cpu: "4", memory: 6Gi}}]`, "cpu 4100m memory 6Gi"},
+		"limits of resources that are left out mean nothing": {`
+spec: {resourcePolicy: {containerPolicies: [{containerName: main, controlledValues: RequestsOnly, controlledResources: [cpu]}]}}
+recommended: [{containerName: main, target: {cpu: 2500m, memory: 6Gi}}]`, "cpu 2600m memory 1Gi"},
 		"nothing is recommended yet": {`spec: {}`, "cpu 600m memory 1Gi"},
 	}
 	for name, tt := range tests {
@@ -79,6 +93,8 @@ recommended: [{containerName: main, target: {cpu: 700m}}]`, "cpu 1100m memory 1G
 			}
 			template := &corev1.PodTemplateSpec{}
 			template.Spec.Containers = []corev1.Container{asks("main", "500m", "1Gi"), asks("agent", "100m", "")}
+			template.Spec.Containers[0].Resources.Limits = corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("3"), corev1.ResourceMemory: resource.MustParse("4Gi")}
 			got := RecommendationOf(v).Requests(template)
 			if text := "cpu " + got.CPU.String() + " memory " + got.Memory.String(); text != tt.want {
 				t.Errorf("new pods request %s, want %s", text, tt.want)

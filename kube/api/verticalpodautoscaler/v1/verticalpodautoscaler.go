@@ -59,6 +59,9 @@ type ResourcePolicy struct {
 // AllContainers is the name of the policy of containers that have none of their own.
 const AllContainers = "*"
 
+// RequestsOnly is the controlledValues of a policy that leaves limits as they are.
+const RequestsOnly = "RequestsOnly"
+
 // ContainerPolicy bounds what is recommended for a container.
 type ContainerPolicy struct {
 	ContainerName       string                 `json:"containerName,omitempty"`
@@ -66,6 +69,7 @@ type ContainerPolicy struct {
 	MinAllowed          corev1.ResourceList    `json:"minAllowed,omitempty"`
 	MaxAllowed          corev1.ResourceList    `json:"maxAllowed,omitempty"`
 	ControlledResources *[]corev1.ResourceName `json:"controlledResources,omitempty"` // nil: cpu and memory
+	ControlledValues    string                 `json:"controlledValues,omitempty"`    // RequestsOnly, or empty
 	StartupBoost        *StartupBoost          `json:"startupBoost,omitempty"`
 }
 
