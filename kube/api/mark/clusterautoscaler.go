@@ -12,7 +12,8 @@ import (
 // and its startup taints.
 type ClusterAutoscaler bool
 
-// KeepsPod reports whether a pod is not to be evicted: safe-to-evict is "false".
+// KeepsPod reports whether a pod is not to be evicted: safe-to-evict is "false". Of pods that end with their node that
+// says nothing.
 func (on ClusterAutoscaler) KeepsPod(pod *corev1.Pod) bool {
 	return bool(on) && pod.Annotations[api.AnnotationSafeToEvict] == "false"
 }

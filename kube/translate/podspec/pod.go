@@ -50,7 +50,7 @@ func Pod(pod *corev1.Pod, now time.Time, autoscaler mark.ClusterAutoscaler) clus
 	if !ending {
 		out.DoNotDisrupt, out.ProtectedUntil = protection(pod, now, autoscaler)
 		out.DoNotEvict = doNotEvict(pod)
-		out.NotSafeToEvict = autoscaler.KeepsPod(pod)
+		out.NotSafeToEvict = notSafeToEvict(pod, autoscaler)
 	}
 	return out
 }
@@ -114,7 +114,7 @@ func IsDaemon(pod *corev1.Pod) bool { return ownedBy(pod, "DaemonSet") }
 // protects the pod now: "true" always, a duration from the pod's start on.
 // Any other value protects nothing. The v1alpha5 API's word for it,
 // karpenter.sh/do-not-evict, protects as "true" alone, and no static pod.
-// So does safe-to-evict: "false", where that counts.
+// So does safe-to-evict: "false", where that counts, and no pod of a DaemonSet.
 func DoNotDisrupt(pod *corev1.Pod, now time.Time, autoscaler mark.ClusterAutoscaler) bool {
 	holds, _ := protection(pod, now, autoscaler)
 	return holds
@@ -125,7 +125,7 @@ func DoNotDisrupt(pod *corev1.Pod, now time.Time, autoscaler mark.ClusterAutosca
 func protection(pod *corev1.Pod, now time.Time, autoscaler mark.ClusterAutoscaler) (holds bool, until time.Time) {
 	value, present := pod.Annotations[api.AnnotationDoNotDisrupt]
 	switch {
-	case doNotEvict(pod), autoscaler.KeepsPod(pod):
+	case doNotEvict(pod), notSafeToEvict(pod, autoscaler):
 		return true, time.Time{}
 	case !present || value == "true":
 		return present, time.Time{}
@@ -142,6 +142,11 @@ func protection(pod *corev1.Pod, now time.Time, autoscaler mark.ClusterAutoscale
 		return false, time.Time{}
 	}
 	return true, until
+}
+
+// notSafeToEvict passes over pods that end with their node, as Cluster Autoscaler does.
+func notSafeToEvict(pod *corev1.Pod, autoscaler mark.ClusterAutoscaler) bool {
+	return autoscaler.KeepsPod(pod) && !IsDaemon(pod) && !IsMirror(pod)
 }
 
 func doNotEvict(pod *corev1.Pod) bool {

@@ -188,6 +188,22 @@ func TestSafeToEvict(t *testing.T) {
 	}
 }
 
+// Cluster Autoscaler passes over pods of DaemonSets and static pods, so that the annotation keeps no node for them.
+func TestSafeToEvictOfDaemonPodsKeepsNoNode(t *testing.T) {
+	for _, kind := range []string{"DaemonSet", "Node"} {
+		pod := &corev1.Pod{}
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Controller: new(true)}}
+		pod.Annotations = map[string]string{api.AnnotationSafeToEvict: "false"}
+		if p := Pod(pod, time.Now(), true); p.DoNotDisrupt || p.NotSafeToEvict || DoNotDisrupt(pod, time.Now(), true) {
+			t.Errorf("a pod of a %s is protected", kind)
+		}
+		pod.Annotations[api.AnnotationDoNotDisrupt] = "true"
+		if p := Pod(pod, time.Now(), true); !p.DoNotDisrupt || p.NotSafeToEvict {
+			t.Errorf("of a pod of a %s Karpenter's own word does not count alone", kind)
+		}
+	}
+}
+
 // The v1alpha5 API's word protects a pod whatever the newer one says, and neither
 // static pods nor those that are ending.
 func TestDoNotEvict(t *testing.T) {
