@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/api/mark"
+	"github.com/daemok/daemok/kube/translate/podspec"
 )
 
 // hasMinimum reports whether the pool has a minimum of on-demand nodes, which changes in the trouble. One whose
@@ -101,4 +102,78 @@ func (p *promises) keepsMinimum(c *karpv1.NodeClaim, pool *karpv1.NodePool) {
 			"without it %d of %d nodes of NodePool %s are on demand, and its minimum is %s",
 			after.OnDemand, after.OnDemand+after.Spot, pool.Name, least)
 	}
+}
+
+// keepsPlaces looks at a NodeClaim that the controller deletes by choice, on demand and with pods of a workload that
+// has its minimum of pods on demand: other on-demand nodes have places for that many. Places are what CPU leaves beside
+// pods of other workloads; what came a moment ago may not have been known.
+func (p *promises) keepsPlaces(c *karpv1.NodeClaim) {
+	web, need := p.onDemandPods()
+	on, lost := 0, 0
+	for _, pod := range web {
+		if n := p.nodes[pod.Spec.NodeName]; n != nil && isOnDemand(n.Labels) {
+			on++
+			if n.Name == c.Status.NodeName {
+				lost++
+			}
+		}
+	}
+	if lost == 0 || int64(on) < need {
+		return
+	}
+	request, places := max(1, cpuOf(web[0].Pod)), int64(0)
+	for _, pod := range web {
+		request = min(request, max(1, cpuOf(pod.Pod)))
+	}
+	for _, o := range p.claims {
+		n := p.nodes[o.Status.NodeName]
+		switch {
+		case o.Name == c.Name || o.DeletionTimestamp != nil || o.Status.ProviderID == "" || !isOnDemand(o.Labels):
+		case n == nil:
+			places += o.Status.Allocatable.Cpu().MilliValue() / request
+		default:
+			places += max(0, n.Status.Allocatable.Cpu().MilliValue()-p.others(n.Name)) / request
+		}
+	}
+	if places < need {
+		p.breaks("minimums of workloads hold", "NodeClaim "+c.Name,
+			"%d pods of a workload are on demand, %d of them on it, %d have to be, and other nodes have %d places",
+			on, lost, need, places)
+	}
+}
+
+func isOnDemand(labels map[string]string) bool {
+	is := labels[api.LabelCapacityType]
+	return is == "on-demand" || is == "reserved"
+}
+
+// onDemandPods are the pods of the workload that has a minimum, and how many of these are to be on demand.
+func (p *promises) onDemandPods() (web []*podLife, need int64) {
+	var least cluster.Minimum
+	for _, pod := range p.pods {
+		asks, err := mark.OnDemandMinimum(pod.Annotations)
+		settled := time.Since(pod.CreationTimestamp.Time) >= lateWatches
+		if err == nil && asks.Any() && settled && pod.DeletionTimestamp == nil && !podspec.IsTerminal(pod.Pod) {
+			web, least = append(web, pod), asks
+		}
+	}
+	return web, least.Of(int64(len(web)))
+}
+
+// others is what CPU pods of other workloads request on a node, as far as that was known.
+func (p *promises) others(node string) (cpu int64) {
+	for _, pod := range p.pods {
+		known := pod.Spec.NodeName == node && time.Since(pod.boundAt) >= lateWatches && !podspec.IsTerminal(pod.Pod)
+		if known && pod.Annotations[api.AnnotationOnDemandMinimum] == "" {
+			cpu += cpuOf(pod.Pod)
+		}
+	}
+	return cpu
+}
+
+func cpuOf(pod *corev1.Pod) (milli int64) {
+	for i := range pod.Spec.Containers {
+		milli += pod.Spec.Containers[i].Resources.Requests.Cpu().MilliValue()
+	}
+	return milli
 }

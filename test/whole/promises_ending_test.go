@@ -110,6 +110,7 @@ func (p *promises) disrupts(c *karpv1.NodeClaim) {
 		return
 	}
 	p.keepsMinimum(c, pool)
+	p.keepsPlaces(c)
 	going, all := 0, 0
 	for _, o := range p.claims {
 		if o.Labels[api.LabelNodePool] == pool.Name && !condition.IsTrue(o, karpv1.ClaimInstanceTerminating) {
