@@ -66,7 +66,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			Self: p.pod(), AwaitPolicies: true, AwaitBuffers: !p.Policy.IgnoreBuffers, HoldDrains: collector.Holds,
 			NoOverlays: p.NoOverlays, PlanDevices: p.Devices, AwaitDevices: p.Devices,
 			NoRequests: p.Policy.IgnoreRequests, NoQuotas: p.NoQuotas,
-			NoCommitments: p.NoCommitments, Account: p.account(),
+			CommitmentsIn: p.commitmentsIn(), Account: p.account(),
 		}
 	})
 	followed := p.overlays(p.Live, clusterState)
@@ -221,10 +221,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 		)...)
 	}
 	if !p.NoCommitments {
-		read := func(ctx context.Context) (time.Duration, error) {
-			return commitmentsEvery, clusterState.Commitments.Read(ctx, p.Live)
-		}
-		program.Rounds = append(program.Rounds, Round{What: "read commitments", Do: read})
+		program.Rounds = append(program.Rounds, readCommitments(clusterState, p.Live))
 	}
 	if account := p.account(); account != nil {
 		unread := &status.Commitments{Reporter: reporter, Account: account, Pod: p.pod()}
@@ -288,6 +285,13 @@ func (p Parts) interruptionMessages() (out []Round) {
 
 // commitmentsEvery is how often the ConfigMap daemok-commitments is read: it changes a few times a year.
 const commitmentsEvery = time.Minute
+
+// readCommitments reads those that users list.
+func readCommitments(into *snapshot.ClusterState, from client.Reader) Round {
+	return Round{What: "read commitments", Do: func(ctx context.Context) (time.Duration, error) {
+		return commitmentsEvery, into.Commitments.Read(ctx, from)
+	}}
+}
 
 // lostEvery is how often launches that no watch has shown are searched for.
 const lostEvery = 20 * time.Second

@@ -191,6 +191,14 @@ func (p Parts) servesOlder() bool {
 	return is
 }
 
+// commitmentsIn is the namespace whose ConfigMap lists commitments; empty: commitments have no effect.
+func (p Parts) commitmentsIn() string {
+	if p.NoCommitments {
+		return ""
+	}
+	return p.Namespace
+}
+
 // account says what the account is committed to, as far as that is read; nil: it is not.
 func (p Parts) account() func() cloud.AccountCommitments {
 	if p.Cloud.Commitments == nil {

@@ -6,7 +6,10 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/controller/planner"
 	"github.com/daemok/daemok/controller/shadow"
@@ -49,7 +52,8 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	clusterState.Configure(func(s *snapshot.Settings) {
 		*s = snapshot.Settings{Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads,
 			Doubt: p.doubt(), NoOverlays: p.NoOverlays, AwaitBuffers: !p.Policy.IgnoreBuffers,
-			PlanDevices: p.Devices, AwaitDevices: p.Devices, NoQuotas: p.NoQuotas}
+			PlanDevices: p.Devices, AwaitDevices: p.Devices, NoQuotas: p.NoQuotas,
+			CommitmentsIn: p.commitmentsIn(), Account: p.account()}
 	})
 	followed := p.overlays(foreign.HideFrom(p.Live), clusterState)
 	if !p.NoOverlays {
@@ -123,9 +127,26 @@ func NewShadow(ctx context.Context, p Parts, with Shadowing) (*Program, error) {
 	if !p.NoQuotas {
 		program.Rounds = append(program.Rounds, Round{What: "follow CapacityQuotas", Do: limited.round})
 	}
+	if !p.NoCommitments {
+		program.Rounds = append(program.Rounds, readCommitments(clusterState, optional{live}))
+	}
 	p.Live = live
 	program.keep(p.buffers(clusterState, nil))
 	return program, nil
+}
+
+// optional finds no ConfigMap where it may read none: shadow mode does without the right.
+type optional struct{ client.Reader }
+
+// Get implements client.Reader.
+func (o optional) Get(
+	ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption,
+) error {
+	err := o.Reader.Get(ctx, key, into, options...)
+	if apierrors.IsForbidden(err) {
+		return apierrors.NewNotFound(corev1.Resource("configmaps"), key.Name)
+	}
+	return err
 }
 
 // firstPlan closes a channel once the first plan is made.

@@ -270,9 +270,9 @@ func (o options) policy() (p decide.Policy) {
 	return p
 }
 
-// readsCommitments reports whether commitments of the account are read: shadow mode plans without any.
+// readsCommitments reports whether commitments of the account are read.
 func (o options) readsCommitments() bool {
-	return o.accountCommitments && o.commitments && !o.shadow.on
+	return o.accountCommitments && o.commitments
 }
 
 // poolDefaults are what is so of pools that do not say otherwise.

@@ -130,6 +130,9 @@ func buildShadow(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager
 	p := parts{
 		options: o, clock: clock, log: log, manager: m, metrics: reported, provider: provider, hasPrices: provider.HasOnDemand(),
 	}
+	if o.readsCommitments() {
+		p.asked.commitments = provider
+	}
 	reported.LeadsBy(p.leads)
 	policy := o.policy()
 	policy.IgnoreReplicas = true // nodes of static pools are the same whoever scales the others
@@ -139,8 +142,9 @@ func buildShadow(ctx context.Context, o options, log *slog.Logger) (ctrl.Manager
 		Planning: controller.Planning{
 			Policy: policy, Window: planner.Window{Idle: o.batchIdle, Max: o.batchMax}, Spreads: o.defaultSpreads,
 			Filled: m.GetCache().WaitForCacheSync, Began: reported.Synced, NoOverlays: !o.overlays,
-			NoQuotas: !o.quotas, Devices: !o.ignoreDRA,
+			NoQuotas: !o.quotas, NoCommitments: !o.commitments, Devices: !o.ignoreDRA,
 		},
+		Cloud: controller.Cloud{Commitments: p.asked.commitments}, Self: controller.Self{Namespace: ownNamespace()},
 		PoolDefaults: translate.PoolDefaults{InstanceCost: o.instanceCost, Room: o.room, ClusterAutoscaler: mark.ClusterAutoscaler(o.autoscaler)},
 	}, controller.Shadowing{Book: book, Groups: o.shadow.selector, Given: given})
 	if err != nil {

@@ -1,7 +1,10 @@
 package shadow
 
 import (
+	"slices"
+
 	"github.com/daemok/daemok/core/cluster"
+	"github.com/daemok/daemok/core/coverage"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/observe/comparison"
 )
@@ -62,6 +65,20 @@ func (w *World) levels(s *cluster.Snapshot) (actual, here comparison.Level) {
 	}
 	w.Book.Beside(len(unpriced), outside, static)
 	return plus(theirs.level, both.level), plus(own.level, both.level)
+}
+
+// paid is what commitments pay of what a cluster costs, with the actual cluster's instances that are being launched: all,
+// or those of some pools.
+func paid(of, actual *cluster.Snapshot, pools func(*cluster.Pool) bool) quantity.MicroUSDPerHour {
+	if !of.Commitments.Any() {
+		return 0
+	}
+	with := *of
+	with.Instances = slices.DeleteFunc(slices.Clone(actual.Instances), func(m cluster.Instance) bool {
+		p, ok := actual.Pool(m.Pool)
+		return !ok || !m.Launched || pools != nil && !pools(p)
+	})
+	return coverage.PaidFor(&with)
 }
 
 func plus(a, b comparison.Level) comparison.Level {

@@ -80,3 +80,26 @@ func TestANodeOfShadowModeAloneFollowsPrices(t *testing.T) {
 		t.Errorf("$%v an hour where both nodes exist in shadow mode alone, want twice $0.04", shadow)
 	}
 }
+
+// What commitments pay counts on neither side: of two nodes one is paid for, and where shadow mode goes on with that one
+// alone it costs nothing.
+func TestCommitmentsPayOnBothSides(t *testing.T) {
+	const reserved = "reserved-instances web type=c.small count=1\n"
+	both := reserved + pool("default") + ofPool("a", 0, "") + ofPool("b", 0, "")
+	w, noted := watching()
+	s := parsed(t, both)
+	if actual, shadow := costs(w, noted, s); actual != 80_000 || shadow != 80_000 {
+		t.Errorf("$%v and $%v an hour, want $0.08 on both sides, for one node of two", actual, shadow)
+	}
+	s.Now = s.Now.Add(2 * time.Minute)
+	w.Move(t.Context(), w.Project(s), plan.Plan{Moves: []plan.Move{{
+		Removals: []plan.Removal{{Node: "a", Reason: plan.Empty, Note: "empty"}},
+	}}}, nil)
+	later := parsed(t, both)
+	later.Now = later.Now.Add(10 * time.Minute)
+	w.Project(later)
+	later.Now = later.Now.Add(time.Second)
+	if actual, shadow := costs(w, noted, later); actual != 80_000 || shadow != 0 {
+		t.Errorf("$%v and $%v an hour, want $0.08, and nothing where one node is left", actual, shadow)
+	}
+}

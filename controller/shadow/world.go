@@ -84,6 +84,8 @@ func (w *World) Project(s *cluster.Snapshot) *cluster.Snapshot {
 	out := w.shown(seen)
 	w.begun = true
 	actual, here := w.levels(seen)
+	actual.Cost -= paid(seen, seen, nil)
+	here.Cost -= paid(out, seen, (*cluster.Pool).Static)
 	w.Book.Observe(s.Now, actual, here)
 	return out
 }

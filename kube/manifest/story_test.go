@@ -99,7 +99,7 @@ func saved(t *testing.T, text string) World {
 		t.Fatal(err)
 	}
 	state := snapshot.Recall(s)
-	state.Configure(func(s *snapshot.Settings) { s.FreezeIn = "kube-system" })
+	state.Configure(func(s *snapshot.Settings) { s.FreezeIn, s.CommitmentsIn = "kube-system", "kube-system" })
 	return World{ClusterState: state, Now: s.Now, Saved: s}
 }
 
@@ -107,7 +107,7 @@ func live(t *testing.T, text string) World {
 	t.Helper()
 	state := snapshot.New(func(karpv1.NodeClassReference) (*cluster.Catalogue, string) { return nil, "no class in this story" },
 		func() time.Time { return start })
-	state.Configure(func(s *snapshot.Settings) { s.FreezeIn = "kube-system" })
+	state.Configure(func(s *snapshot.Settings) { s.FreezeIn, s.CommitmentsIn = "kube-system", "kube-system" })
 	var priorities []schedulingv1.PriorityClass
 	r, err := newReader("default")
 	if err != nil {

@@ -65,7 +65,7 @@ type Settings struct {
 	Generations   translate.Generations             // whose pools are followed; none: the newest alone
 	Pools         translate.PoolDefaults            // of pools that do not say otherwise
 	Spreads       []corev1.TopologySpreadConstraint // of pods without any of their own
-	FreezeIn      string                            // namespace whose ConfigMaps count: daemok-freeze, daemok-commitments; empty: none do
+	FreezeIn      string                            // namespace whose ConfigMap daemok-freeze counts; empty: none does
 	Doubt         apiclock.Doubt                    // says why the clock is not to be trusted: then no node goes, not even one past its age
 	Self          types.NamespacedName              // the pod that this process runs in; empty: none, and no node is kept for its sake
 	AwaitPolicies bool                              // DisruptionPolicies are going to be listed: until then no node is disrupted
@@ -74,7 +74,7 @@ type Settings struct {
 	AwaitDevices  bool                              // devices are going to be followed: until then none are
 	NoRequests    bool                              // ProvisioningRequests have no effect
 	NoQuotas      bool                              // CapacityQuotas have no effect
-	NoCommitments bool                              // commitments have no effect
+	CommitmentsIn string                            // namespace whose ConfigMap daemok-commitments counts; empty: commitments have no effect
 	Account       func() cloud.AccountCommitments   // what the account is committed to; nil: that is not read
 	AwaitBuffers  bool                              // CapacityBuffers are going to be read: until then no node goes
 	HoldDrains    func() bool                       // says whether drains of nodes whose claims were lost are held; nil: they are not
@@ -99,10 +99,7 @@ func (k *ClusterState) Configure(set func(*Settings)) {
 	t.pools.Defaults, t.claims.ClusterAutoscaler, t.workloads.Defaults, t.pods.Self, t.policies.Awaited = s.Pools, s.Pools.ClusterAutoscaler, s.Spreads, s.Self, s.AwaitPolicies
 	t.devices.Ignored = !s.PlanDevices
 	t.freeze.In, t.freeze.Doubt, t.buffers.Awaited = s.FreezeIn, s.Doubt, s.AwaitBuffers
-	t.commitments.Account = s.Account
-	if t.commitments.In = s.FreezeIn; s.NoCommitments {
-		t.commitments.In = ""
-	}
+	t.commitments.In, t.commitments.Account = s.CommitmentsIn, s.Account
 }
 
 // Changed receives a value after something changed that a plan may depend on;

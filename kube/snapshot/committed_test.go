@@ -17,7 +17,7 @@ func TestTheAccountsCommitments(t *testing.T) {
 	now := start
 	k := New(nothingOffered, func() time.Time { return now })
 	k.Configure(func(s *Settings) {
-		s.FreezeIn = "kube-system"
+		s.CommitmentsIn = "kube-system"
 		s.Account = func() cloud.AccountCommitments {
 			return cloud.AccountCommitments{
 				Commitments: commitment.Commitments{Reserved: []commitment.ReservedInstances{

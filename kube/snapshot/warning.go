@@ -54,7 +54,7 @@ func (k *ClusterState) Warnings() []Warning {
 		})
 	}
 	if odd := k.tables.commitments.Odd(); odd != "" {
-		about := corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: k.settings.FreezeIn}
+		about := corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: k.settings.CommitmentsIn}
 		about.Name = api.ConfigMapCommitments
 		out = append(out, Warning{About: about, Reason: ReasonInvalidCommitments, Text: odd})
 	}

@@ -243,7 +243,9 @@ func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(s
 		s.PlanDevices = !ignoreDRA
 		s.Pools.ClusterAutoscaler = mark.ClusterAutoscaler(autoscaler)
 		s.NoOverlays, s.NoRequests = !switches.On(gates.Overlay), !switches.On(gates.Requests)
-		s.NoQuotas, s.NoCommitments = !switches.On(gates.Quotas), !switches.On(gates.Commitments)
+		if s.NoQuotas = !switches.On(gates.Quotas); switches.On(gates.Commitments) {
+			s.CommitmentsIn = namespace
+		}
 		s.Spreads, s.FreezeIn, s.Pools.InstanceCost, s.Pools.Room = spreads, namespace, cost, room
 		if switches.On(gates.NodeRepair) {
 			s.Pools.Repair = mark.UsualRepair()
