@@ -38,6 +38,9 @@ func TestAPoolOutsideItsHoursHasNoNodes(t *testing.T) {
 		if running, _ := w.podsRunning(); running > 0 || !w.empty() {
 			t.Fatalf("nodes were launched outside the hours of their pool; %s", w.state())
 		}
+		if !w.events.said("daemok.sh/hours, until 2000-01-01T02:00:00Z") {
+			t.Error("no event of the pods names the annotation, and when the pool opens again")
+		}
 		w.until(time.Hour, "pods on nodes again", func() bool { return w.run(3) })
 		w.sound()
 	})

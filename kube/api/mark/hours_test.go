@@ -20,6 +20,9 @@ changes:
 - {at: "0 19 * * Mon-Fri", nodes: 0}
 `
 
+// night changes at a time that the clocks skip on the last Sunday of March.
+const night = `{timeZone: Europe/Berlin, changes: [{at: "30 2 * * *", nodes: 5}, {at: "0 22 * * *", nodes: 0}]}`
+
 // What the last change says counts until the next, by the clocks of the time zone and without holidays.
 func TestHours(t *testing.T) {
 	tests := map[string]struct{ text, now, want string }{
@@ -29,6 +32,8 @@ func TestHours(t *testing.T) {
 		"over the weekend":                {office, "2026-12-05T12:00:00+01:00", "0 nodes until 2026-12-07T06:00:00Z"},
 		"on a holiday nothing changes":    {office, "2026-12-25T12:00:00+01:00", "0 nodes until 2026-12-28T06:00:00Z"},
 		"in summer the clocks are ahead":  {office, "2026-07-01T07:00:00+02:00", "5 nodes until 2026-07-01T17:00:00Z"},
+		"in spring a time is skipped":     {night, "2026-03-29T12:00:00+02:00", "0 nodes until 2026-03-29T20:00:00Z"},
+		"on the day after it comes":       {night, "2026-03-30T12:00:00+02:00", "5 nodes until 2026-03-30T20:00:00Z"},
 		"once a month":                    {`changes: [{at: "0 0 1 * *", nodes: 3}]`, lastDay, "3 nodes until 2027-01-01T00:00:00Z"},
 		"once a year":                     {`changes: [{at: "0 0 1 1 *", nodes: 3}]`, lastDay, "3 nodes until 2027-01-01T00:00:00Z"},
 		"of two at once the later counts": {`changes: [{at: "0 0 * * *", nodes: 3}, {at: "0 0 * * *", nodes: 4}]`, lastDay, "4 nodes until 2027-01-01T00:00:00Z"},
