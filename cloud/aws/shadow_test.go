@@ -14,6 +14,7 @@ import (
 	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/cloud/aws/nodeclass"
 	"github.com/daemok/daemok/cloud/aws/rights"
+	emulated "github.com/daemok/daemok/test/emulator/commitment"
 )
 
 const shadowRole = "prod-shadow"
@@ -56,13 +57,15 @@ func (c *called) Called(call client.Call) {
 func TestThePolicyOfShadowModeIsWhatItNeeds(t *testing.T) {
 	a, calls := openAccount(t), &called{}
 	a.inShadow(t)
+	a.server.AddSavingsPlan(emulated.Plan{CommitmentUSD: 1})
 	group := sdk.String("web")
 	if _, err := a.admin.EC2.CreatePlacementGroup(t.Context(),
 		&ec2.CreatePlacementGroupInput{GroupName: group, Strategy: types.PlacementStrategySpread}); err != nil {
 		t.Fatal(err)
 	}
 	p, err := New(t.Context(),
-		Options{Cluster: "prod", Now: a.Now, Pause: a.Pause, ReadOnly: true, ZonalShift: true, Observer: calls,
+		Options{Cluster: "prod", Now: a.Now, Pause: a.Pause, ReadOnly: true, ZonalShift: true, Commitments: true,
+			Observer: calls,
 			Warn: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)

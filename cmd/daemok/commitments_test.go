@@ -15,6 +15,7 @@ func TestCommitmentsThatUsersMayNotRead(t *testing.T) {
 	controller := commandtest.Installed("ACCOUNT_COMMITMENTS=true")
 	open := clusterOf(t, controller)
 	restrictedAccount(t, open, "", "ReadSavingsPlans")
+	t.Setenv("CLUSTER_NAME", "prod")
 	t.Setenv("ACCOUNT_COMMITMENTS", "true")
 	provider, err := inspect.Market(t.Context(), inspect.NewTarget())
 	if err != nil {
