@@ -66,7 +66,7 @@ func TestThePolicyOfShadowModeIsWhatItNeeds(t *testing.T) {
 	p, err := New(t.Context(),
 		Options{Cluster: "prod", Now: a.Now, Pause: a.Pause, ReadOnly: true, ZonalShift: true, Commitments: true,
 			Observer: calls,
-			Warn: func(err error) { t.Error(err) }})
+			Warn:     func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
