@@ -21,7 +21,7 @@ type AccountCommitments struct {
 	EndsAt                 map[string]time.Time // of each, by ID, when it pays no more
 	Running                []RunningInstance    // sorted by ProviderID; those of the cluster by their tags are left out
 	Reading                int                  // of Running: how often it was read
-	Unread                 []UnreadCommitments  // what of it could not be read the last time, in the order in which it is read
+	Unread                 []UnreadCommitments  // what could not be read the last time, in the order of reading
 }
 
 // UnreadCommitments is a part of what an account is committed to, or of what uses it, that could not be read.

@@ -74,7 +74,7 @@ type Settings struct {
 	AwaitDevices  bool                              // devices are going to be followed: until then none are
 	NoRequests    bool                              // ProvisioningRequests have no effect
 	NoQuotas      bool                              // CapacityQuotas have no effect
-	CommitmentsIn string                            // namespace whose ConfigMap daemok-commitments counts; empty: commitments have no effect
+	CommitmentsIn string                            // namespace whose ConfigMap daemok-commitments counts; empty: none do
 	Account       func() cloud.AccountCommitments   // what the account is committed to; nil: that is not read
 	AwaitBuffers  bool                              // CapacityBuffers are going to be read: until then no node goes
 	HoldDrains    func() bool                       // says whether drains of nodes whose claims were lost are held; nil: they are not

@@ -152,8 +152,8 @@ func (p *promises) onDemandPods() (web []*podLife, need int64) {
 	var least cluster.Minimum
 	for _, pod := range p.pods {
 		asks, err := mark.OnDemandMinimum(pod.Annotations)
-		settled := time.Since(pod.CreationTimestamp.Time) >= lateWatches
-		if err == nil && asks.Any() && settled && pod.DeletionTimestamp == nil && !podspec.IsTerminal(pod.Pod) {
+		known := time.Since(pod.CreationTimestamp.Time) >= lateWatches
+		if err == nil && asks.Any() && known && pod.DeletionTimestamp == nil && !podspec.IsTerminal(pod.Pod) {
 			web, least = append(web, pod), asks
 		}
 	}

@@ -72,7 +72,8 @@ func reported(unread, before []cloud.UnreadCommitments, warn func(error)) error 
 	var errs []error
 	for i := range unread {
 		u := &unread[i]
-		known := slices.ContainsFunc(before, func(b cloud.UnreadCommitments) bool { return b.Lasting && b.What == u.What })
+		known := slices.ContainsFunc(before,
+			func(b cloud.UnreadCommitments) bool { return b.Lasting && b.What == u.What })
 		switch {
 		case !u.Lasting:
 			errs = append(errs, fmt.Errorf("read %s of the account: %w", u.What, u.Err))

@@ -6,7 +6,8 @@ import "slices"
 var shadowed = []string{
 	"arc-zonal-shift:GetManagedResource",
 	"ec2:DescribeCapacityReservations", "ec2:DescribeImages", "ec2:DescribeInstances", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeInstanceTypes",
-	"ec2:DescribePlacementGroups", "ec2:DescribeReservedInstances", "ec2:DescribeSecurityGroups", "ec2:DescribeSpotPriceHistory", "ec2:DescribeSubnets",
+	"ec2:DescribePlacementGroups", "ec2:DescribeReservedInstances", "ec2:DescribeSecurityGroups",
+	"ec2:DescribeSpotPriceHistory", "ec2:DescribeSubnets",
 	"eks:DescribeCluster", "pricing:GetProducts", "savingsplans:DescribeSavingsPlanRates", "savingsplans:DescribeSavingsPlans",
 	"servicequotas:ListServiceQuotas", "ssm:GetParameter",
 }
