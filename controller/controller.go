@@ -65,7 +65,7 @@ func New(ctx context.Context, p Parts) (*Program, error) {
 			Generations: Served(p.Pools), Pools: p.PoolDefaults, Spreads: p.Spreads, FreezeIn: p.Namespace, Doubt: p.doubt(),
 			Self: p.pod(), AwaitPolicies: true, AwaitBuffers: !p.Policy.IgnoreBuffers, HoldDrains: collector.Holds,
 			NoOverlays: p.NoOverlays, PlanDevices: p.Devices, AwaitDevices: p.Devices,
-			NoRequests: p.Policy.IgnoreRequests, NoQuotas: p.NoQuotas,
+			NoRequests: p.Policy.IgnoreRequests, Instance: p.Instance, NoQuotas: p.NoQuotas,
 			CommitmentsIn: p.commitmentsIn(), Account: p.account(),
 		}
 	})

@@ -90,6 +90,8 @@ type Planning struct {
 	Devices    bool // pods with ResourceClaims are planned for
 	NoQuotas   bool // CapacityQuotas have no effect
 
+	Instance string // the processorInstance of ProvisioningRequests that are served; empty: those that name none
+
 	NoCommitments bool // Reserved Instances and Savings Plans have no effect
 
 	// Watched is called with an object of each type that clusters may lack, once it is watched; may be nil.

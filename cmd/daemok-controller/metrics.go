@@ -27,6 +27,7 @@ import (
 func (p *parts) newFollower() *follow.Follower {
 	return &follow.Follower{
 		Metrics: p.metrics, Leading: p.leads, Traces: p.traces, Serves: controller.Served(p.pools()), Objects: !p.options.disableStateMetrics, Now: time.Now,
+		Instance: p.options.processorInstance,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/daemok/daemok/cloud/aws"
+	"github.com/daemok/daemok/cloud/aws/client"
 	"github.com/daemok/daemok/controller/class"
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/decide"
@@ -62,6 +63,7 @@ type options struct {
 	acting                                 // likewise
 	payback                           string
 	steering                          bool
+	processorInstance                 string
 	autoscaler                        bool // whether what users wrote for Cluster Autoscaler counts
 	enableProfiling                   bool
 	disableStateMetrics               bool
@@ -93,8 +95,7 @@ type options struct {
 	allowed func(settings.Settings) error // whether the program would start with others
 	stop    context.CancelCauseFunc       // ends the program
 
-	assumeRoleARN      string
-	assumeRoleDuration time.Duration
+	assumedRole client.Role // for all calls to AWS; without an ARN none
 
 	cpuRequests         int
 	service             string
@@ -183,8 +184,8 @@ func (r *reader) define(o *options) {
 	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "read the Kubernetes version from EKS instead of the API server")
 	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", aws.UsualMemoryOverhead, "share of memory that the hypervisor and kernel use, for types of which no instance has run yet; the default depends on the size of the type; see docs/concepts/aws.md")
 	r.text(&o.interruptionQueue, "interruption-queue", "", "name of the SQS queue of interruption messages; if empty, none are read; see docs/tasks/interruption.md")
-	r.text(&o.assumeRoleARN, "assume-role-arn", "", "ARN of a role that the controller assumes for all calls to AWS; if empty, none")
-	r.duration(&o.assumeRoleDuration, "assume-role-duration", 15*time.Minute, "session duration of that role")
+	r.text(&o.assumedRole.ARN, "assume-role-arn", "", "ARN of a role that the controller assumes for all calls to AWS; if empty, none")
+	r.duration(&o.assumedRole.For, "assume-role-duration", 15*time.Minute, "session duration of that role")
 	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each instance that are not used for pods")
 	r.text(&o.instanceCostText, "machine-cost", "0", "dollars per hour that each instance costs in addition to its type and volumes, for pools without the annotation daemok.sh/machine-cost; see docs/concepts/cost.md")
 	r.text(&o.podMemoryText, "min-pod-memory", "1Gi", "prefer instances that leave at least this much memory to pods, for pools without the annotation daemok.sh/min-pod-memory; 0: no limit; see docs/concepts/cost.md")
@@ -199,6 +200,9 @@ func (r *reader) define(o *options) {
 	r.text(&o.shadow.file, "shadow-file", "", "file in which shadow mode keeps its history; if empty, ConfigMap daemok-shadow")
 	r.text(&o.service, "karpenter-service", "", "name of the Service of the metrics port, through which /debug/ is reached")
 	r.boolean(&o.autoscaler, "cluster-autoscaler-annotations", false, "count what users wrote for Cluster Autoscaler: safe-to-evict on pods, scale-down-disabled \"true\" on nodes, and its startup taints; see docs/get-started/from-cluster-autoscaler.md")
+	r.text(&o.processorInstance, "processor-instance", "",
+		"serve only ProvisioningRequests whose parameter processorInstance is this; if empty, those without it; "+
+			"see docs/tasks/provisioning-requests.md")
 	r.boolean(&o.noWarmup, "disable-controller-warmup", false, "true is refused: a standby replica always fills its caches, prices and instance types")
 	r.boolean(&o.ignoreDRA, "ignore-dra-requests", true,
 		"leave pods with ResourceClaims (dynamic resource allocation, DRA) alone; false: launch nodes with the "+
@@ -236,8 +240,8 @@ func (o *options) check() error {
 		return fmt.Errorf("--kube-client-burst (KUBE_CLIENT_BURST) is %d: want 1 or more", o.kubeBurst)
 	case o.reservedENIs < 0:
 		return fmt.Errorf("--reserved-enis (RESERVED_ENIS) is %d: want 0 or more", o.reservedENIs)
-	case o.assumeRoleDuration < 15*time.Minute || o.assumeRoleDuration > 12*time.Hour:
-		return fmt.Errorf("--assume-role-duration (ASSUME_ROLE_DURATION) is %v: want 15m to 12h, as AWS does", o.assumeRoleDuration)
+	case o.assumedRole.For < 15*time.Minute || o.assumedRole.For > 12*time.Hour:
+		return fmt.Errorf("--assume-role-duration (ASSUME_ROLE_DURATION) is %v: want 15m to 12h, as AWS does", o.assumedRole.For)
 	case o.amiEvery < class.RefreshEvery:
 		return fmt.Errorf("--ami-refresh-interval (AMI_REFRESH_INTERVAL) is %v: want %v or more", o.amiEvery, class.RefreshEvery)
 	case o.subnetEvery < class.RefreshEvery:
@@ -283,8 +287,8 @@ func (o *options) checkPlaces() error {
 	if _, err := base64.StdEncoding.DecodeString(o.clusterCABundle); err != nil {
 		return fmt.Errorf("--cluster-ca-bundle (CLUSTER_CA_BUNDLE) is no base64; give certificateAuthority.data as EKS returns it: %w", err)
 	}
-	if o.assumeRoleARN != "" && !roleARN.MatchString(o.assumeRoleARN) {
-		return fmt.Errorf("--assume-role-arn (ASSUME_ROLE_ARN) is %q: want the ARN of a role, such as arn:aws:iam::123456789012:role/NAME", o.assumeRoleARN)
+	if o.assumedRole.ARN != "" && !roleARN.MatchString(o.assumedRole.ARN) {
+		return fmt.Errorf("--assume-role-arn (ASSUME_ROLE_ARN) is %q: want the ARN of a role, such as arn:aws:iam::123456789012:role/NAME", o.assumedRole.ARN)
 	}
 	if q := o.interruptionQueue; q != "" && !queueName.MatchString(q) {
 		way := "which has up to 80 letters, digits, - and _"

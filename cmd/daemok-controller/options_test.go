@@ -44,6 +44,10 @@ func TestOptions(t *testing.T) {
 			func(o options) bool { return bool(o.poolDefaults().ClusterAutoscaler) },
 		},
 		"and nowhere else": {nil, named, func(o options) bool { return !bool(o.poolDefaults().ClusterAutoscaler) }},
+		"ProvisioningRequests for one autoscaler": {
+			nil, with(map[string]string{"PROCESSOR_INSTANCE": "blue"}),
+			func(o options) bool { return o.processorInstance == "blue" },
+		},
 		"gates that do nothing are named": {[]string{"--feature-gates=Foo=false"}, with(map[string]string{"CPU_REQUESTS": "500"}), func(o options) bool {
 			return slices.Equal(o.ignored, []string{"FEATURE_GATES: Foo is not known"}) && o.cpuRequests == 500
 		}},
@@ -193,7 +197,7 @@ var wrong = map[string]string{
 	"interruption-queue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",
 	"max-system-memory": "half", "surplus-credits": "none", "cluster-autoscaler-annotations": "some", "disable-dry-run": "dry", "ami-refresh-interval": "1s", "subnet-refresh-interval": "hourly",
 	"shadow": "dark", "shadow-manifests": "pools", "shadow-nodes": "group=web", "shadow-file": "history.gz", // without --shadow
-	"karpenter-service": "", "disable-controller-warmup": "true", "ignore-dra-requests": "perhaps",
+	"karpenter-service": "", "processor-instance": "", "disable-controller-warmup": "true", "ignore-dra-requests": "perhaps",
 }
 
 // Each option is refused where its value is wrong, on the command line and in the environment,

@@ -82,7 +82,7 @@ func newProvider(ctx context.Context, o options, config *rest.Config, reported *
 	settings := aws.Options{
 		Cluster: o.clusterName, ClusterUID: uid, Endpoint: o.clusterEndpoint, CA: authority(o, config),
 		Agent:       "daemok/" + version.Get().Version,
-		Role:        client.Role{ARN: o.assumeRoleARN, For: o.assumeRoleDuration},
+		Role:        o.assumedRole,
 		IsolatedVPC: o.isolatedVPC, MemoryOverhead: o.vmMemoryOverheadPercent, ReservedENIs: int64(o.reservedENIs),
 		NoSurplusCredits: !o.surplusCredits, NoReservedCapacity: !o.reserved, ZonalShift: o.zonalShift, ReadOnly: o.shadow.on,
 		Commitments: o.readsCommitments(),

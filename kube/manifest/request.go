@@ -27,7 +27,7 @@ func (a *applier) requests(objects []Object) error {
 
 // seek takes in one ProvisioningRequest.
 func seek(a *applier, o Object, r *requestv1.ProvisioningRequest, from overlaid) error {
-	if !provisioningrequest.Ours(r) {
+	if !a.Requests.Ours(r) {
 		a.change(o, "is of another provisioning class, or for another autoscaler: no plan depends on it")
 		return nil
 	}

@@ -37,11 +37,11 @@ func ClassServed(class string) bool {
 	return class == v1.ClassCheckCapacity || class == v1.ClassBestEffortAtomic
 }
 
-// Ours reports whether the request is to be served.
-func Ours(r *v1.ProvisioningRequest) bool {
-	instance := r.Spec.Parameters[v1.ParameterProcessorInstance]
+// Ours reports whether the request is to be served by the autoscaler of this name; empty: by the one that serves requests
+// which name none.
+func Ours(r *v1.ProvisioningRequest, instance string) bool {
 	return r.DeletionTimestamp == nil && ClassServed(r.Spec.ProvisioningClassName) &&
-		(instance == "" || instance == v1.ProcessorInstance)
+		string(r.Spec.Parameters[v1.ParameterProcessorInstance]) == instance
 }
 
 // ValidUntil is when capacity is sought no longer. A parameter that cannot be read is an error.

@@ -73,6 +73,7 @@ type Settings struct {
 	PlanDevices   bool                              // pods with ResourceClaims are planned for
 	AwaitDevices  bool                              // devices are going to be followed: until then none are
 	NoRequests    bool                              // ProvisioningRequests have no effect
+	Instance      string                            // the processorInstance of ProvisioningRequests that are served; empty: those that name none
 	NoQuotas      bool                              // CapacityQuotas have no effect
 	CommitmentsIn string                            // namespace whose ConfigMap daemok-commitments counts; empty: none do
 	Account       func() cloud.AccountCommitments   // what the account is committed to; nil: that is not read
@@ -97,7 +98,7 @@ func (k *ClusterState) Configure(set func(*Settings)) {
 	set(&k.settings)
 	s, t := &k.settings, k.tables
 	t.pools.Defaults, t.claims.ClusterAutoscaler, t.workloads.Defaults, t.pods.Self, t.policies.Awaited = s.Pools, s.Pools.ClusterAutoscaler, s.Spreads, s.Self, s.AwaitPolicies
-	t.devices.Ignored = !s.PlanDevices
+	t.devices.Ignored, t.requests.Instance = !s.PlanDevices, s.Instance
 	t.freeze.In, t.freeze.Doubt, t.buffers.Awaited = s.FreezeIn, s.Doubt, s.AwaitBuffers
 	t.commitments.In, t.commitments.Account = s.CommitmentsIn, s.Account
 }

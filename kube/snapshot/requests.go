@@ -31,6 +31,11 @@ func (r Requests) Follow(ctx context.Context, live client.Reader, informers cach
 	return nil
 }
 
+// Ours reports whether a request is to be served.
+func (r Requests) Ours(x *v1.ProvisioningRequest) bool {
+	return provisioningrequest.Ours(x, r.of.settings.Instance)
+}
+
 // Serve has pods that consume a ProvisioningRequest wait for it.
 func (r Requests) Serve() {
 	r.of.apply(func() change.Effect { r.of.tables.requests.Served = true; return change.Planned })

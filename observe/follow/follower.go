@@ -34,12 +34,13 @@ import (
 // Follower counts. Metrics, Leading and Now must be set; it is safe for
 // concurrent use.
 type Follower struct {
-	Metrics *observe.Metrics
-	Leading func() bool           // false: another process counts
-	Serves  translate.Generations // whose pools are followed
-	Traces  *trace.Tracer         // is notified of claims; nil: there are none
-	Objects bool                  // export a series for each pod that waits, and count conditions
-	Now     func() time.Time
+	Metrics  *observe.Metrics
+	Leading  func() bool           // false: another process counts
+	Serves   translate.Generations // whose pools are followed
+	Traces   *trace.Tracer         // is notified of claims; nil: there are none
+	Instance string                // the processorInstance of ProvisioningRequests that are counted
+	Objects  bool                  // export a series for each pod that waits, and count conditions
+	Now      func() time.Time
 
 	mu     sync.Mutex
 	pods   map[types.UID]*waiting // that have not started yet
@@ -84,7 +85,10 @@ func (f *Follower) FollowLate(ctx context.Context, informers cache.Informers, of
 	case *v1alpha1.NodeOverlay:
 		return follow(ctx, informers, of, f.conditions("nodeoverlay"))
 	case *v1.ProvisioningRequest:
-		ours := func(o any) bool { r, is := o.(*v1.ProvisioningRequest); return is && provisioningrequest.Ours(r) }
+		ours := func(o any) bool {
+			r, is := o.(*v1.ProvisioningRequest)
+			return is && provisioningrequest.Ours(r, f.Instance)
+		}
 		h := toolscache.FilteringResourceEventHandler{FilterFunc: ours, Handler: f.conditions("provisioningrequest")}
 		return follow(ctx, informers, of, h)
 	case *v1beta1.CapacityBuffer:

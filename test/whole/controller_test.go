@@ -75,6 +75,7 @@ type setup struct {
 	noOverlays bool                              // NodeOverlays have no effect
 	devices    bool                              // pods with ResourceClaims are planned for
 	noQuotas   bool                              // CapacityQuotas have no effect
+	instance   string                            // the processorInstance of ProvisioningRequests that are served
 
 	noCommitments bool          // commitments have no effect
 	account       bool          // commitments are read from the account at AWS
@@ -162,7 +163,7 @@ func (w *world) start(s setup) *controller {
 		Planning: product.Planning{
 			Policy: s.policy, Effort: effort, Window: planner.Window{Idle: time.Second, Max: 10 * time.Second}, Spreads: s.spreads, NewID: w.newID,
 			Filled: s.begins, Began: func() {}, NoOverlays: s.noOverlays, NoQuotas: s.noQuotas, Devices: s.devices,
-			NoCommitments: s.noCommitments,
+			NoCommitments: s.noCommitments, Instance: s.instance,
 		},
 		Self: product.Self{Cluster: "test", Namespace: "kube-system", Pod: s.pod}, Steering: true, Record: &record.Record{}, Traces: s.traces,
 		PoolDefaults: translate.PoolDefaults{ClusterAutoscaler: s.others},

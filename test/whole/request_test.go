@@ -282,6 +282,26 @@ func TestARequestFailsInTime(t *testing.T) {
 	})
 }
 
+// Of several autoscalers the one serves a request that it names, and an unnamed request is for the one without a name.
+func TestARequestIsServedByTheAutoscalerThatItNames(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 131}, func(t *testing.T, w *world) {
+		w.pool("default", nil)
+		w.podTemplate("web")
+		w.request("named", wholly, 1, func(s *autoscalingv1.ProvisioningRequestSpec) {
+			s.Parameters = map[string]autoscalingv1.Parameter{"processorInstance": "blue"}
+		})
+		w.request("unnamed", wholly, 1, nil)
+		w.start(setup{instance: "blue"})
+		w.until(5*time.Minute, "a node", func() bool { return w.provisioned("named") && w.has(1) })
+		time.Sleep(5 * time.Minute)
+		if w.launched() != 1 || w.requestSays("unnamed", accepted) != "" {
+			t.Errorf("launched %d instances, and the other request is served: %q; want that of the autoscaler's own "+
+				"request alone; %s", w.launched(), w.requestSays("unnamed", accepted), w.state())
+		}
+		w.sound()
+	})
+}
+
 // A PodTemplate that is late is awaited.
 func TestARequestWaitsForItsTemplate(t *testing.T) {
 	report(t, fakecloud.Options{Seed: 128}, func(_ *testing.T, w *world) {

@@ -246,6 +246,7 @@ func setUp(clusterState *snapshot.ClusterState, namespace string, setting func(s
 		if s.NoQuotas = !switches.On(gates.Quotas); switches.On(gates.Commitments) {
 			s.CommitmentsIn = namespace
 		}
+		s.Instance = setting("PROCESSOR_INSTANCE")
 		s.Spreads, s.FreezeIn, s.Pools.InstanceCost, s.Pools.Room = spreads, namespace, cost, room
 		if switches.On(gates.NodeRepair) {
 			s.Pools.Repair = mark.UsualRepair()

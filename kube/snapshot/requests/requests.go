@@ -38,7 +38,8 @@ type claims interface {
 
 // Table holds ProvisioningRequests. It is not safe for concurrent use. Build it with New.
 type Table struct {
-	Served bool // they have an effect: pods that consume one wait for it
+	Served   bool   // they have an effect: pods that consume one wait for it
+	Instance string // the processorInstance of those that are served; empty: those that name none
 
 	shapes     *shapes.Table
 	admission  admission
@@ -100,7 +101,7 @@ func New(all *shapes.Table, admission admission, namespaces namespaces, claims c
 // Seen takes in a request, which must not be written any more, and reports whether plans depend on what has changed.
 func (t *Table) Seen(r *v1.ProvisioningRequest) (changed bool) {
 	name := client.ObjectKeyFromObject(r)
-	if !provisioningrequest.Ours(r) {
+	if !provisioningrequest.Ours(r, t.Instance) {
 		changed = t.Gone(r)
 		t.others[name] = r.DeletionTimestamp == nil
 		return changed || t.others[name]

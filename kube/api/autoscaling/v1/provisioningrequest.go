@@ -18,9 +18,6 @@ const (
 	ParameterProcessorInstance = "processorInstance"
 )
 
-// ProcessorInstance is Daemok's name among the values of ParameterProcessorInstance.
-const ProcessorInstance = "daemok"
-
 // ProvisioningRequest asks for capacity for all of its pods at once.
 //
 // +kubebuilder:object:root=true
