@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/daemok/daemok/core/constraint"
@@ -37,12 +38,17 @@ func (l *Limits) List() []quantity.Extended {
 	return out
 }
 
-// FormatLimit is an amount of what a limit is of: "16", "64Gi", "$12.500000/h".
+// FormatLimit is an amount of what a limit is of: "16", "64Gi", "$12.500/h". A cost has three places, and six where it
+// would be zero by these.
 func FormatLimit(name string, amount int64) string {
-	if name == LimitCost {
+	switch {
+	case name != LimitCost:
+		return quantity.FormatAmount(name, amount)
+	case amount > 0 && amount < 500 || amount < 0:
 		return quantity.MicroUSDPerHour(amount).String()
 	}
-	return quantity.FormatAmount(name, amount)
+	mills := (amount + 500) / 1000
+	return fmt.Sprintf("$%d.%03d/h", mills/1000, mills%1000)
 }
 
 // Used is what counts against limits: nodes, also those that are going, and instances being launched.

@@ -91,7 +91,9 @@ func limits(p *cluster.Pool) string {
 		out = append(out, fmt.Sprintf("nodes %d of %d", p.Used.Nodes, *p.Limits.Nodes))
 	}
 	if p.Limits.Cost != nil {
-		out = append(out, fmt.Sprintf("cost %s of %s", p.Used.Cost, *p.Limits.Cost))
+		out = append(out, fmt.Sprintf("cost %s of %s",
+			cluster.FormatLimit(cluster.LimitCost, int64(p.Used.Cost)),
+			cluster.FormatLimit(cluster.LimitCost, int64(*p.Limits.Cost))))
 	}
 	if len(out) == 0 {
 		return ""

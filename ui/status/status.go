@@ -202,8 +202,7 @@ func (s *screen) pools() {
 		var limits []string
 		tone := text.Plain
 		for _, l := range p.Limits {
-			limits = append(limits,
-				fmt.Sprintf("%s %s/%s", l.Resource, view.Amount(l.Resource, l.Used), view.Amount(l.Resource, l.Limit)))
+			limits = append(limits, l.Resource+" "+l.Use())
 			if l.Reached() {
 				tone = text.Warn
 			}

@@ -64,7 +64,7 @@ func TestWhatKeepsAndLimitsCapacityIsExplained(t *testing.T) {
 		{Kind: record.Quota, Name: "red"}: {"limits nodes with team in red, and a limit is reached", "nodes=2",
 			"limit nodes=2 of 9 used", "limit cpu=16 of 16 used", "limit cpu: it is reached: 16 of 16 used"},
 		{Kind: record.Quota, Name: "dear"}: {"bad: limits all nodes, and lets none be launched: " +
-			"the price of node or NodeClaim c2 is not known", "nodes=1", "of them being launched=1", "limit cost=$0.000000/h of $2.000000/h used"},
+			"the price of node or NodeClaim c2 is not known", "nodes=1", "of them being launched=1", "limit cost=$0.000/h of $2.000/h used"},
 		{Kind: record.Quota, Name: "wrong"}: {
 			"bad: lets no node be launched that it may select: spec.selector: cannot be read", "nodes=0",
 			"of them being launched=1"},
@@ -132,8 +132,8 @@ func TestACostLimitIsComparedWithListPrices(t *testing.T) {
 			{Name: "all", Limits: cluster.Limits{Cost: &most}, Used: cluster.Used{Nodes: 2, Unpriced: "n1"}}},
 	}}
 	got := strings.Join(linesOf(in, record.Object{Kind: record.Quota, Name: "all"}), "\n")
-	want := "limits all nodes, and a limit is reached\nnodes=2\nlimit cost=$0.200000/h of $0.150000/h used\n" +
-		"limit cost: it is reached: $0.200000/h of $0.150000/h used"
+	want := "limits all nodes, and a limit is reached\nnodes=2\nlimit cost=$0.200/h of $0.150/h used\n" +
+		"limit cost: it is reached: $0.200/h of $0.150/h used"
 	if got != want {
 		t.Errorf("the card says\n%s\nwant\n%s", got, want)
 	}
@@ -141,7 +141,7 @@ func TestACostLimitIsComparedWithListPrices(t *testing.T) {
 	if l := c.Pools[0].Limits[0]; l.Used != 100_000 {
 		t.Errorf("the pool uses %d of its limit on the cost, want 100000", l.Used)
 	}
-	problem := Problem{Warning, "CapacityQuota/all", "limit cost is reached: $0.200000/h of $0.150000/h"}
+	problem := Problem{Warning, "CapacityQuota/all", "limit cost is reached: $0.200/h of $0.150/h"}
 	if !slices.Contains(c.Problems, problem) {
 		t.Errorf("problems are %v, want %v", c.Problems, problem)
 	}

@@ -38,6 +38,15 @@ type Limit struct {
 	Limit    int64  `json:"limit"`
 }
 
+// Use says how much of it is used: "16/20", and of dollars "$0.272/h of $0.500/h".
+func (l Limit) Use() string {
+	between := "/"
+	if l.Resource == cluster.LimitCost {
+		between = " of "
+	}
+	return Amount(l.Resource, l.Used) + between + Amount(l.Resource, l.Limit)
+}
+
 // Reached reports whether nothing is left.
 func (l Limit) Reached() bool { return l.Used >= l.Limit }
 

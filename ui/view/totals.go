@@ -91,7 +91,7 @@ func Amount(resource string, amount int64) string {
 	case resource == quantity.NameCPU:
 		return digits(float64(amount) / 1000)
 	case resource == cluster.LimitCost:
-		return quantity.MicroUSDPerHour(amount).String()
+		return cluster.FormatLimit(resource, amount)
 	case quantity.IsBytes(resource):
 		value, unit := float64(amount), ""
 		for _, larger := range []string{"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"} {

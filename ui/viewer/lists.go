@@ -242,8 +242,7 @@ func newPools(c *view.Cluster, f filter) *pools {
 func limitsOf(p *view.Pool) string {
 	var out []string
 	for _, l := range p.Limits {
-		used, limit := view.Amount(l.Resource, l.Used), view.Amount(l.Resource, l.Limit)
-		out = append(out, fmt.Sprintf("%s %s/%s", l.Resource, used, limit))
+		out = append(out, l.Resource+" "+l.Use())
 	}
 	return strings.Join(out, ", ")
 }
