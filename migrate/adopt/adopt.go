@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,7 +35,7 @@ type Orphan struct {
 
 // Find lists the orphans of a cluster by name. Nodes of other providers are none.
 func Find(ctx context.Context, from client.Reader, serves translate.Generations) (out []Orphan, err error) {
-	claimed, asked := map[string]bool{}, map[string]string{}
+	claimed, asked, has := map[string]bool{}, map[string]string{}, map[cluster.PoolID]int64{}
 	err = pages.Each(ctx, from, &karpv1.NodeClaimList{}, func(l *karpv1.NodeClaimList) {
 		for i := range l.Items {
 			c := &l.Items[i]
@@ -42,6 +43,9 @@ func Find(ctx context.Context, from client.Reader, serves translate.Generations)
 				asked[c.Annotations[api.AnnotationAdopt]] = c.Name
 			} else {
 				claimed[c.Status.ProviderID] = true
+				if c.DeletionTimestamp == nil {
+					has[translate.PoolOf(c)]++
+				}
 			}
 		}
 	})
@@ -79,9 +83,38 @@ func Find(ctx context.Context, from client.Reader, serves translate.Generations)
 			out[i].Why = "it has no spec.providerID"
 		}
 	}
+	keepSurplus(out, has)
 	out = slices.DeleteFunc(out, func(o Orphan) bool { return translate.IsForeign(o.Pool.Class) })
 	slices.SortFunc(out, func(a, b Orphan) int { return strings.Compare(a.Node.Name, b.Node.Name) })
 	return out, nil
+}
+
+// keepSurplus keeps nodes from being taken over by pools that would have too many then, and remove some. has is how
+// many nodes with NodeClaims they have.
+func keepSurplus(orphans []Orphan, has map[cluster.PoolID]int64) {
+	for i := range orphans {
+		if o := &orphans[i]; o.Why == "" {
+			has[o.ID]++
+		}
+	}
+	for i := range orphans {
+		o := &orphans[i]
+		if o.Why != "" || o.Claim != "" {
+			continue
+		}
+		p, err := translate.Pool(o.Pool, has[o.ID], time.Now())
+		if err != nil {
+			continue // such a pool loses nothing
+		}
+		first := fmt.Sprintf("run kubectl scale nodepool %s --replicas=%d", o.ID.Name, has[o.ID])
+		if p.Hours.Nodes != nil {
+			first = "change the annotation " + api.AnnotationHours
+		}
+		if most, bounded := p.Most(); bounded && has[o.ID] > most {
+			o.Why = fmt.Sprintf("%s, and would remove some of its %d; %s first, or delete nodes that are not needed",
+				p.Keeps(), has[o.ID], first)
+		}
+	}
 }
 
 // poolOf is what all orphans of a pool have in common.

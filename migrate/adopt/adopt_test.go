@@ -96,6 +96,47 @@ new of NodePool/web: it has no spec.providerID
 	}
 }
 
+// A pool that keeps fewer nodes than it would have removes some, so it takes none over before its user has said so.
+func TestAPoolWithTooManyNodesTakesNoneOver(t *testing.T) {
+	of := func(change func(*karpv1.NodePool)) *karpv1.NodePool {
+		p := pool("web", api.GroupAWS)
+		change(p)
+		return p
+	}
+	hours := map[string]string{api.AnnotationHours: `{changes: [{at: "0 0 * * *", nodes: 2}]}`}
+	wrong := map[string]string{api.AnnotationHours: "soon"}
+	tests := map[string]struct {
+		pool *karpv1.NodePool
+		want string // why its nodes are not taken over
+	}{
+		"as many as it keeps": {of(func(p *karpv1.NodePool) { p.Spec.Replicas = new(int64(3)) }), ""},
+		"more": {of(func(p *karpv1.NodePool) { p.Spec.Replicas = new(int64(2)) }), "NodePool/web keeps 2 nodes " +
+			"(spec.replicas), and would remove some of its 3; run kubectl scale nodepool web --replicas=3 first, " +
+			"or delete nodes that are not needed"},
+		"more than its hours say": {of(func(p *karpv1.NodePool) { p.Annotations = hours }),
+			"NodePool/web may have 2 nodes (daemok.sh/hours, until "},
+		"hours that are wrong": {of(func(p *karpv1.NodePool) { p.Annotations = wrong }), ""},
+		"no number":            {of(func(*karpv1.NodePool) {}), ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			taken := claim("bought", "aws:///a/i-1", "")
+			taken.Labels = map[string]string{api.LabelNodePool: "web"}
+			store := clusterOf(t, tt.pool, taken, node("taken", "web", "aws:///a/i-1"), node("one", "web", "aws:///a/i-2"),
+				node("two", "web", "aws:///a/i-3"))
+			found, err := Find(t.Context(), store, translate.Generations{translate.NodePools()})
+			if err != nil || len(found) != 2 {
+				t.Fatalf("found %v, %v; want two nodes", found, err)
+			}
+			for _, o := range found {
+				if !strings.HasPrefix(o.Why, tt.want) || (o.Why == "") != (tt.want == "") {
+					t.Errorf("node %s: %q, want %q", o.Node.Name, o.Why, tt.want)
+				}
+			}
+		})
+	}
+}
+
 // To ask twice makes one claim, and none beside that of another caller.
 func TestAskingAgainMakesNoSecondClaim(t *testing.T) {
 	store := clusterOf(t, pool("web", api.GroupAWS), node("free", "web", "aws:///a/i-1"), node("asked", "web", "aws:///a/i-4"), claim("waits", "", "aws:///a/i-4"))
