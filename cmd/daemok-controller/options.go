@@ -184,7 +184,8 @@ func (r *reader) define(o *options) {
 	r.boolean(&o.eksControlPlane, "eks-control-plane", false, "read the Kubernetes version from EKS instead of the API server")
 	r.float(&o.vmMemoryOverheadPercent, "vm-memory-overhead-percent", aws.UsualMemoryOverhead, "share of memory that the hypervisor and kernel use, for types of which no instance has run yet; the default depends on the size of the type; see docs/concepts/aws.md")
 	r.text(&o.interruptionQueue, "interruption-queue", "", "name of the SQS queue of interruption messages; if empty, none are read; see docs/tasks/interruption.md")
-	r.text(&o.assumedRole.ARN, "assume-role-arn", "", "ARN of a role that the controller assumes for all calls to AWS; if empty, none")
+	r.text(&o.assumedRole.ARN, "assume-role-arn", "",
+		"ARN of a role that the controller assumes for all calls to AWS; if empty, none")
 	r.duration(&o.assumedRole.For, "assume-role-duration", 15*time.Minute, "session duration of that role")
 	r.integer(&o.reservedENIs, "reserved-enis", 0, "network interfaces of each instance that are not used for pods")
 	r.text(&o.instanceCostText, "machine-cost", "0", "dollars per hour that each instance costs in addition to its type and volumes, for pools without the annotation daemok.sh/machine-cost; see docs/concepts/cost.md")
@@ -241,7 +242,8 @@ func (o *options) check() error {
 	case o.reservedENIs < 0:
 		return fmt.Errorf("--reserved-enis (RESERVED_ENIS) is %d: want 0 or more", o.reservedENIs)
 	case o.assumedRole.For < 15*time.Minute || o.assumedRole.For > 12*time.Hour:
-		return fmt.Errorf("--assume-role-duration (ASSUME_ROLE_DURATION) is %v: want 15m to 12h, as AWS does", o.assumedRole.For)
+		return fmt.Errorf("--assume-role-duration (ASSUME_ROLE_DURATION) is %v: want 15m to 12h, as AWS does",
+			o.assumedRole.For)
 	case o.amiEvery < class.RefreshEvery:
 		return fmt.Errorf("--ami-refresh-interval (AMI_REFRESH_INTERVAL) is %v: want %v or more", o.amiEvery, class.RefreshEvery)
 	case o.subnetEvery < class.RefreshEvery:
@@ -288,7 +290,8 @@ func (o *options) checkPlaces() error {
 		return fmt.Errorf("--cluster-ca-bundle (CLUSTER_CA_BUNDLE) is no base64; give certificateAuthority.data as EKS returns it: %w", err)
 	}
 	if o.assumedRole.ARN != "" && !roleARN.MatchString(o.assumedRole.ARN) {
-		return fmt.Errorf("--assume-role-arn (ASSUME_ROLE_ARN) is %q: want the ARN of a role, such as arn:aws:iam::123456789012:role/NAME", o.assumedRole.ARN)
+		return fmt.Errorf("--assume-role-arn (ASSUME_ROLE_ARN) is %q: "+
+			"want the ARN of a role, such as arn:aws:iam::123456789012:role/NAME", o.assumedRole.ARN)
 	}
 	if q := o.interruptionQueue; q != "" && !queueName.MatchString(q) {
 		way := "which has up to 80 letters, digits, - and _"

@@ -197,7 +197,8 @@ var wrong = map[string]string{
 	"interruption-queue": "https://sqs.eu-west-1.amazonaws.com/123456789012/prod", "assume-role-arn": "nodes", "assume-role-duration": "1m", "reserved-enis": "-1", "machine-cost": "$1", "min-pod-memory": "some",
 	"max-system-memory": "half", "surplus-credits": "none", "cluster-autoscaler-annotations": "some", "disable-dry-run": "dry", "ami-refresh-interval": "1s", "subnet-refresh-interval": "hourly",
 	"shadow": "dark", "shadow-manifests": "pools", "shadow-nodes": "group=web", "shadow-file": "history.gz", // without --shadow
-	"karpenter-service": "", "processor-instance": "", "disable-controller-warmup": "true", "ignore-dra-requests": "perhaps",
+	"karpenter-service": "", "processor-instance": "",
+	"disable-controller-warmup": "true", "ignore-dra-requests": "perhaps",
 }
 
 // Each option is refused where its value is wrong, on the command line and in the environment,

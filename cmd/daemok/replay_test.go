@@ -29,14 +29,16 @@ func TestASavedSnapshotIsPlannedForAsTheLiveCluster(t *testing.T) {
 		"a CapacityBuffer":                {openPool + buffer, "CapacityBuffer default/spare"},
 		"a CapacityBuffer with headroom":  {openPool + bufferWithHeadroom, "CapacityBuffer default/spare"},
 		"a NodeOverlay":                   {openPool + overlay + pendingPod, "NodeOverlay savings sets its price"},
-		"a CapacityQuota":                 {openPool + capacityQuota + pendingPod, "CapacityQuota/team: cpu limit reached"},
-		"a ProvisioningRequest":           {openPool + request, "ProvisioningRequest default/train"},
-		"Reserved Instances":              {openPool + commitments + pendingPod, "covered by web"},
-		"a pod with a ResourceClaim":      {openPool + claimedDevice, "devices:gpu.nvidia.com=1"},
+		"a CapacityQuota": {openPool + capacityQuota + pendingPod,
+			"CapacityQuota/team: cpu limit reached"},
+		"a ProvisioningRequest":      {openPool + request, "ProvisioningRequest default/train"},
+		"Reserved Instances":         {openPool + commitments + pendingPod, "covered by web"},
+		"a pod with a ResourceClaim": {openPool + claimedDevice, "devices:gpu.nvidia.com=1"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			found, err := liveCluster(t, account, objectsOf(t, defaultClass+tt.manifests)...)(t.Context(), inspect.NewTarget())
+			objects := objectsOf(t, defaultClass+tt.manifests)
+			found, err := liveCluster(t, account, objects...)(t.Context(), inspect.NewTarget())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,9 +27,11 @@ func TestProvisioningSaysWhyPodsFailed(t *testing.T) {
 			"False RequiresNewCapacity 2/3 virtual pods required new capacity, 0 failed"},
 		"a quota of two NodePools": {plan.Buffer{Want: 3, Missing: 1, Places: one,
 			Reasons: []plan.Reason{{Pool: pool("a"), Text: quota}, {Pool: pool("b"), Text: quota}}},
-			"False RequiresNewCapacity 2/3 virtual pods required new capacity, 1 failed: NodePool/a, NodePool/b: " + quota},
+			"False RequiresNewCapacity 2/3 virtual pods required new capacity, 1 failed: " +
+				"NodePool/a, NodePool/b: " + quota},
 		"another cause in each": {plan.Buffer{Want: 1, Missing: 1, Reasons: []plan.Reason{
-			{Pool: pool("a"), Text: "nodes limit reached: 2 of 2 used"}, {Pool: pool("b"), Text: "no offering is available"}}},
+			{Pool: pool("a"), Text: "nodes limit reached: 2 of 2 used"},
+			{Pool: pool("b"), Text: "no offering is available"}}},
 			"False RequiresNewCapacity 1/1 virtual pods required new capacity, 1 failed: " +
 				"NodePool/a: nodes limit reached: 2 of 2 used; NodePool/b: no offering is available"},
 		"no pods": {plan.Buffer{}, "False BufferEmpty spec and the replicas of the workload come to no virtual pods"},

@@ -73,7 +73,7 @@ type Settings struct {
 	PlanDevices   bool                              // pods with ResourceClaims are planned for
 	AwaitDevices  bool                              // devices are going to be followed: until then none are
 	NoRequests    bool                              // ProvisioningRequests have no effect
-	Instance      string                            // the processorInstance of ProvisioningRequests that are served; empty: those that name none
+	Instance      string                            // of ProvisioningRequests that are served: their processorInstance
 	NoQuotas      bool                              // CapacityQuotas have no effect
 	CommitmentsIn string                            // namespace whose ConfigMap daemok-commitments counts; empty: none do
 	Account       func() cloud.AccountCommitments   // what the account is committed to; nil: that is not read

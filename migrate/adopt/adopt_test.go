@@ -45,7 +45,9 @@ func pool(name, group string) *karpv1.NodePool {
 }
 
 func node(name, pool, providerID string) *corev1.Node {
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelNodePool: pool}}, Spec: corev1.NodeSpec{ProviderID: providerID}}
+	labels := map[string]string{api.LabelNodePool: pool}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		Spec: corev1.NodeSpec{ProviderID: providerID}}
 }
 
 // claim has an instance, or asks for it.
@@ -122,8 +124,8 @@ func TestAPoolWithTooManyNodesTakesNoneOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			taken := claim("bought", "aws:///a/i-1", "")
 			taken.Labels = map[string]string{api.LabelNodePool: "web"}
-			store := clusterOf(t, tt.pool, taken, node("taken", "web", "aws:///a/i-1"), node("one", "web", "aws:///a/i-2"),
-				node("two", "web", "aws:///a/i-3"))
+			store := clusterOf(t, tt.pool, taken, node("taken", "web", "aws:///a/i-1"),
+				node("one", "web", "aws:///a/i-2"), node("two", "web", "aws:///a/i-3"))
 			found, err := Find(t.Context(), store, translate.Generations{translate.NodePools()})
 			if err != nil || len(found) != 2 {
 				t.Fatalf("found %v, %v; want two nodes", found, err)

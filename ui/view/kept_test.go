@@ -64,7 +64,8 @@ func TestWhatKeepsAndLimitsCapacityIsExplained(t *testing.T) {
 		{Kind: record.Quota, Name: "red"}: {"limits nodes with team in red, and a limit is reached", "nodes=2",
 			"limit nodes=2 of 9 used", "limit cpu=16 of 16 used", "limit cpu: it is reached: 16 of 16 used"},
 		{Kind: record.Quota, Name: "dear"}: {"bad: limits all nodes, and lets none be launched: " +
-			"the price of node or NodeClaim c2 is not known", "nodes=1", "of them being launched=1", "limit cost=$0.000/h of $2.000/h used"},
+			"the price of node or NodeClaim c2 is not known", "nodes=1", "of them being launched=1",
+			"limit cost=$0.000/h of $2.000/h used"},
 		{Kind: record.Quota, Name: "wrong"}: {
 			"bad: lets no node be launched that it may select: spec.selector: cannot be read", "nodes=0",
 			"of them being launched=1"},
