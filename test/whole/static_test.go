@@ -15,6 +15,7 @@ import (
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/test/fakecloud"
+	"github.com/daemok/daemok/test/market"
 )
 
 // keeps makes a pool static, with so many nodes and a limit of them; none where that is 0.
@@ -129,8 +130,9 @@ func TestDriftedNodesOfAStaticPoolAreReplacedOneForOne(t *testing.T) {
 // A node that is lost, by whatever cause, is replaced at once.
 func TestLostNodesOfAStaticPoolComeBack(t *testing.T) {
 	causes := map[string]func(w *world){
-		"a claim is deleted": func(w *world) { w.delete(&w.claims()[0]) },
-		"a spot warning":     func(w *world) { w.cloud.Market().Interrupt(w.liveInstances()[0].ID) },
+		"a claim is deleted":                           func(w *world) { w.delete(&w.claims()[0]) },
+		"a spot warning":                               func(w *world) { w.cloud.Market().Interrupt(w.liveInstances()[0].ID) },
+		"a node is unhealthy":                          func(w *world) { w.fallSilent(w.nodes()[0]) },
 		"nodes are older than their pool lets them be": func(w *world) { time.Sleep(70 * time.Minute) },
 	}
 	for name, happens := range causes {
@@ -138,6 +140,7 @@ func TestLostNodesOfAStaticPoolComeBack(t *testing.T) {
 			report(t, fakecloud.Options{Seed: 83}, func(_ *testing.T, w *world) {
 				w.pool("default", func(p *karpv1.NodePool) {
 					keeps(2, 0)(p)
+					isRepaired("Ready=5m")(p)
 					p.Spec.Template.Spec.ExpireAfter = "1h"
 				})
 				w.start(setup{})
@@ -148,6 +151,28 @@ func TestLostNodesOfAStaticPoolComeBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Where no instance can be had a static pool goes on trying, and has what it lacks once it can. A pool that is deleted
+// launches nothing in place of its nodes.
+func TestAStaticPoolWaitsForCapacity(t *testing.T) {
+	report(t, fakecloud.Options{Seed: 86}, func(t *testing.T, w *world) {
+		w.pool("default", keeps(2, 0))
+		restock := w.unavailable(market.OnDemand)
+		w.start(setup{})
+		time.Sleep(20 * time.Minute)
+		if w.launched() > 0 {
+			t.Fatalf("launched %d instances, where none can be had", w.launched())
+		}
+		restock()
+		w.until(10*time.Minute, "two nodes", func() bool { return w.has(2) })
+		w.delete(w.defaultPool())
+		w.until(30*time.Minute, "no node", w.empty)
+		if w.launched() != 2 {
+			t.Errorf("launched %d instances for two nodes of a pool that is deleted", w.launched())
+		}
+		w.sound()
+	})
 }
 
 // A scale-down goes on under PodDisruptionBudgets: the node that is too many drains as they allow.
