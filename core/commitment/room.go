@@ -1,7 +1,5 @@
 package commitment
 
-import "github.com/daemok/daemok/core/quantity"
-
 // Room is what of one commitment no instance uses, in units of the commitment: see Takes.
 type Room struct {
 	ID   string
@@ -43,15 +41,4 @@ func (r *Room) Takes(u Usage) (units int64, ok bool) {
 		return 0, false
 	}
 	return weight(u.InstanceType), true
-}
-
-// Paid is what commitments pay for each instance, by name: what it costs on demand, less what is left to pay.
-func Paid(c *Commitments, running []Usage) map[string]quantity.MicroUSDPerHour {
-	out := make(map[string]quantity.MicroUSDPerHour, len(running))
-	for _, u := range divide(c, running).all {
-		if !u.other {
-			out[u.Name] = u.Whole() - u.cost
-		}
-	}
-	return out
 }

@@ -41,11 +41,3 @@ func TestRooms(t *testing.T) {
 		})
 	}
 }
-
-func TestPaid(t *testing.T) {
-	c := Commitments{Reserved: []ReservedInstances{{ID: "ri", InstanceType: "m5.large", Count: 1}}}
-	got := Paid(&c, running("m5.large m5.large"))
-	if got["n0"] != 96_000 || got["n1"] != 0 {
-		t.Errorf("commitments pay %v, want 96000 for n0 alone", got)
-	}
-}

@@ -24,12 +24,13 @@ func BillOf(s *cluster.Snapshot) *Bill {
 	return b
 }
 
-// PaidFor is what commitments pay of what a snapshot's nodes and instances being launched cost. Unlike for a Bill those
-// count that are leaving.
+// PaidFor is what commitments pay of what a snapshot's nodes and instances being launched cost: what they pay in all,
+// less what they would pay for the rest alone, such as nodes of no pool, so that it changes as the bill does. Unlike
+// for a Bill those count that are leaving.
 func PaidFor(s *cluster.Snapshot) quantity.MicroUSDPerHour { return PaidAfter(s, Change{}) }
 
 // PaidAfter is PaidFor once a change is made.
-func PaidAfter(s *cluster.Snapshot, c Change) (sum quantity.MicroUSDPerHour) {
+func PaidAfter(s *cluster.Snapshot, c Change) quantity.MicroUSDPerHour {
 	if !s.Commitments.Any() {
 		return 0
 	}
@@ -37,20 +38,16 @@ func PaidAfter(s *cluster.Snapshot, c Change) (sum quantity.MicroUSDPerHour) {
 	for _, name := range c.names() {
 		gone[name] = true
 	}
-	counted, all := map[string]bool{}, []commitment.Usage(nil)
+	var all, rest []commitment.Usage
 	for _, m := range append(membersOf(s), c.members()...) {
 		if gone[m.Name] && !m.stays {
 			continue
 		}
-		counted[m.Name] = m.counts
-		all = append(all, m.Usage)
-	}
-	for name, paid := range commitment.Paid(&s.Commitments, all) {
-		if counted[name] {
-			sum += paid
+		if all = append(all, m.Usage); !m.counts {
+			rest = append(rest, m.Usage)
 		}
 	}
-	return sum
+	return paid(&s.Commitments, all) - paid(&s.Commitments, rest)
 }
 
 // Pays is how much more commitments pay after a change; negative: less.
@@ -91,15 +88,16 @@ func (b *Bill) Carry(c Change) {
 	b.alone, b.pays = nil, b.sum(b.fleet.counts)
 }
 
-// sum is what commitments pay for these and for what others have of the account, which take over what these leave.
-func (b *Bill) sum(c counts) (sum quantity.MicroUSDPerHour) {
-	all := c.usages()
+func (b *Bill) sum(c counts) quantity.MicroUSDPerHour { return paid(b.fleet.of, c.usages()) }
+
+// paid is what commitments pay for these and for what others have of the account, which take over what these leave.
+func paid(of *commitment.Commitments, all []commitment.Usage) (sum quantity.MicroUSDPerHour) {
 	for i := range all {
 		sum += all[i].Whole()
 	}
-	for i := range b.fleet.of.Others {
-		sum += b.fleet.of.Others[i].Whole()
+	for i := range of.Others {
+		sum += of.Others[i].Whole()
 	}
-	bill := commitment.Divide(*b.fleet.of, all)
+	bill := commitment.Divide(*of, all)
 	return sum - bill.Cost - bill.Others
 }

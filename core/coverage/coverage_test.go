@@ -109,6 +109,22 @@ func TestOffered(t *testing.T) {
 	}
 }
 
+// What commitments would pay for nodes of no pool alone they pay for no others, so that the cost changes as the bill does.
+func TestNodesOfNoPoolComeFirst(t *testing.T) {
+	const foreign = "node f\n  labels node.kubernetes.io/instance-type=m5.large topology.kubernetes.io/zone=a\n"
+	for text, want := range map[string]quantity.MicroUSDPerHour{
+		"reserved-instances ri type=m5.large count=1\n" + foreign + node("a", "on-demand", ""):          0,
+		"reserved-instances ri type=m5.large count=2\n" + foreign + node("a", "on-demand", ""):          100_000,
+		"reserved-instances ri type=m5.large count=1 zone=b\n" + foreign + node("a", "on-demand", ""):   0,
+		"savings-plan sp commitment=0.12 discount=0.2\n" + foreign + node("a", "on-demand", ""):         50_000,
+		"reserved-instances ri type=m5.large count=1\n" + foreign + node("a", "on-demand", " deleting"): 0,
+	} {
+		if got := coverage.PaidFor(parse(t, text)); got != want {
+			t.Errorf("commitments pay %v, want %v, with\n%s", got, want, text)
+		}
+	}
+}
+
 func TestBill(t *testing.T) {
 	s := parse(t, "reserved-instances ri type=m5.large count=1\n"+node("a", "on-demand", "")+node("b", "on-demand", ""))
 	if got := coverage.PaidFor(s); got != 100_000 {

@@ -17,7 +17,7 @@ func (in *Input) committed(b *page.Block) {
 	if in.Snapshot == nil || !in.Snapshot.Commitments.Any() {
 		return
 	}
-	line := fmt.Sprintf("Commitments pay for another %s of instances now", hourly(coverage.PaidFor(in.Snapshot)))
+	line := fmt.Sprintf("Commitments pay another %s of what nodes cost now", hourly(coverage.PaidFor(in.Snapshot)))
 	var unused []string
 	for _, u := range coverage.FleetOf(in.Snapshot).Unused() {
 		if u.Instances > 0 {
