@@ -86,7 +86,7 @@ func kubeconfig(t *testing.T, url string) {
 func TestNamesOfTheClusterAreCompleted(t *testing.T) {
 	living(t)
 	for line, want := range map[string][]string{
-		"explain node":                          {"node", "nodepool", "nodeclaim"},
+		"explain node":                          {"node", "nodepool", "nodeclaim", "nodeoverlay"},
 		"explain node ":                         {"ip-10-0-1-7", "ip-10-0-2-8"},
 		"explain node ip-10-0-2":                {"ip-10-0-2-8"},
 		"explain nodes ip-10-0-2":               {"ip-10-0-2-8"},

@@ -115,6 +115,31 @@ func CapacityBy(s *cluster.Snapshot, p *cluster.Pool, k *cluster.InstanceType) [
 	return out
 }
 
+// Counts is of how many offerings an overlay sets the price, and of how many instance types it sets resources.
+type Counts struct{ Offerings, Types int }
+
+// SetBy counts what an overlay of the snapshot sets for a pool; of what others set that come before it, nothing.
+//
+// Cost: linear in the overlays, times the offerings of the pool.
+func SetBy(s *cluster.Snapshot, p *cluster.Pool, o *cluster.Overlay) (out Counts) {
+	c := p.Catalogue.Listed()
+	if c == nil {
+		return out
+	}
+	for k := range c.InstanceTypes {
+		t := &c.InstanceTypes[k]
+		for i := range t.Offerings {
+			if PriceBy(s, t.Offerings[i].Labels, t.Labels, p.Labels) == o {
+				out.Offerings++
+			}
+		}
+		if slices.ContainsFunc(CapacityBy(s, p, t), func(set Setting) bool { return set.By == o.Name }) {
+			out.Types++
+		}
+	}
+	return out
+}
+
 // Changes is what overlays have changed of one offering.
 type Changes struct {
 	Price     bool     // it is another one than the cloud's

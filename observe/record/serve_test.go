@@ -25,7 +25,7 @@ func TestTheEndpointReports(t *testing.T) {
 		"of a pod":                 {"pod/shop/web-1", http.StatusOK, "2026-11-21 04:00:00 UTC (1m0s ago)\n  pod/shop/web-1 was evicted\n"},
 		"of what is not on record": {"pod/shop/web-2", http.StatusNotFound, "nothing is on record about pod shop/web-2 since 2026-11-21 04:00:00 UTC; on record are shop/web-1\n"},
 		"nothing without a name":   {"nodes/", http.StatusBadRequest, "name the node\n/debug/explain/KIND/NAME reports on an object, /debug/explain/pod/NAMESPACE/NAME on a pod\n"},
-		"no kind but its own":      {"service/web", http.StatusBadRequest, "nothing is on record about a \"service\": ask about a node, pod, nodepool, provisioner, nodeclaim, capacitybuffer, provisioningrequest or capacityquota\n/debug/explain/KIND/NAME reports on an object, /debug/explain/pod/NAMESPACE/NAME on a pod\n"},
+		"no kind but its own":      {"service/web", http.StatusBadRequest, "nothing is on record about a \"service\": ask about a node, pod, nodepool, provisioner, nodeclaim, capacitybuffer, provisioningrequest, capacityquota or nodeoverlay\n/debug/explain/KIND/NAME reports on an object, /debug/explain/pod/NAMESPACE/NAME on a pod\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

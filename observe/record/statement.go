@@ -22,7 +22,8 @@ const (
 	Claim       Kind = "nodeclaim"
 	Buffer      Kind = "capacitybuffer"
 	Request     Kind = "provisioningrequest"
-	Quota       Kind = "capacityquota" // nothing is on record about it: it is explained by the cluster alone
+	Quota       Kind = "capacityquota"
+	Overlay     Kind = "nodeoverlay"
 )
 
 // Object is what a statement is about. The name of a pod, buffer or request begins with its
@@ -31,6 +32,9 @@ type Object struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name"`
 }
+
+// Recorded reports whether statements are made about objects of the kind; others are explained by the cluster alone.
+func (k Kind) Recorded() bool { return k != Quota && k != Overlay }
 
 // String prints "node/ip-10-0-0-1".
 func (o Object) String() string { return string(o.Kind) + "/" + o.Name }
@@ -62,9 +66,11 @@ func ParseKind(text string) (Kind, error) {
 		return Request, nil
 	case "capacityquota", "capacityquotas", "cq":
 		return Quota, nil
+	case "nodeoverlay", "nodeoverlays", "overlays":
+		return Overlay, nil
 	}
 	return "", fmt.Errorf("nothing is on record about a %q: ask about a node, pod, nodepool, provisioner, nodeclaim, "+
-		"capacitybuffer, provisioningrequest or capacityquota", text)
+		"capacitybuffer, provisioningrequest, capacityquota or nodeoverlay", text)
 }
 
 // namespaced reports whether objects of the kind have a namespace.

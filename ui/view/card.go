@@ -71,6 +71,8 @@ func Explain(in Input, o record.Object, about []record.Statement) (Card, error) 
 		known = k.explainPool(&card, o)
 	case record.Quota:
 		known = k.explainQuota(&card, o.Name)
+	case record.Overlay:
+		known = explainOverlay(k.Snapshot, &card, o.Name)
 	case record.Buffer:
 		known = k.explainBuffer(&card, o.Name)
 	case record.Request:
@@ -78,8 +80,8 @@ func Explain(in Input, o record.Object, about []record.Statement) (Card, error) 
 	default:
 		known = k.explainNode(&card, o)
 	}
-	if !known && o.Kind == record.Quota {
-		return card, fmt.Errorf("%w about %s: the cluster has %s", ErrUnknown, card.About, k.quotaNames())
+	if !known && !o.Kind.Recorded() {
+		return card, fmt.Errorf("%w about %s: the cluster has %s", ErrUnknown, card.About, namesOf(k.Snapshot, o.Kind))
 	}
 	if !known && len(about) == 0 {
 		return card, fmt.Errorf("%w about %s: neither the cluster nor the record has it", ErrUnknown, card.About)

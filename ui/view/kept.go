@@ -82,14 +82,22 @@ func (k *known) counting(q *cluster.Quota) cluster.Used {
 	return out
 }
 
-// quotaNames names the CapacityQuotas that there are.
-func (k *known) quotaNames() string {
+// namesOf names the objects of a kind about which nothing is on record.
+func namesOf(s *cluster.Snapshot, kind record.Kind) string {
 	var names []string
-	for i := range k.Snapshot.Quotas {
-		names = append(names, k.Snapshot.Quotas[i].Name)
+	none := "no CapacityQuotas, or they have no effect"
+	if kind == record.Overlay {
+		none = "no NodeOverlays, or they have no effect"
+		for i := range s.Overlays {
+			names = append(names, s.Overlays[i].Name)
+		}
+	} else {
+		for i := range s.Quotas {
+			names = append(names, s.Quotas[i].Name)
+		}
 	}
 	if len(names) == 0 {
-		return "no CapacityQuotas, or they have no effect"
+		return none
 	}
 	return brief.List(names, namedMost)
 }
@@ -194,5 +202,5 @@ func (k *known) capacityOn(card *Card, name string) {
 	}
 }
 
-// namedMost is how many nodes or quotas are named.
+// namedMost is how many nodes, quotas or overlays are named.
 const namedMost = 20

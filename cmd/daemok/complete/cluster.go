@@ -43,6 +43,7 @@ var resources = map[string][]resource{
 	"nodeclaim":       {in("karpenter.sh", "v1", "nodeclaims")},
 	"ec2nodeclass":    {in("karpenter.k8s.aws", "v1", "ec2nodeclasses")},
 	"awsnodetemplate": {in("karpenter.k8s.aws", "v1alpha1", "awsnodetemplates")},
+	"nodeoverlay":     {in("karpenter.sh", "v1alpha1", "nodeoverlays")},
 	"capacityquota":   {in("autoscaling.x-k8s.io", "v1beta1", "capacityquotas")},
 	"capacitybuffer": {{schema.GroupVersionResource{
 		Group: "autoscaling.x-k8s.io", Version: "v1beta1", Resource: "capacitybuffers"}, true}},

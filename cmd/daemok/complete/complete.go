@@ -33,7 +33,7 @@ func Args(args []string) []string {
 // objects are the commands that take a kind and a name, or one word KIND/NAME, and the kinds that they take.
 var objects = map[string][]string{
 	"explain": {"node", "pod", "nodepool", "provisioner", "nodeclaim", "deployment", "ec2nodeclass", "awsnodetemplate",
-		"capacitybuffer", "provisioningrequest", "capacityquota"},
+		"capacitybuffer", "provisioningrequest", "capacityquota", "nodeoverlay"},
 	"roll": {"nodepool", "provisioner", "nodeclass"},
 }
 

@@ -53,7 +53,7 @@ func cardOf(ctx context.Context, at *inspect.Target, store client.Client, q ques
 		object = output.ObjectOf(kindOf[q.about.Kind], q.about.Name)
 		c, err = view.Explain(in, q.about, kept.About(q.about))
 	}
-	if errors.Is(err, view.ErrUnknown) && q.owner == "" && q.about.Kind != record.Quota {
+	if errors.Is(err, view.ErrUnknown) && q.owner == "" && q.about.Kind.Recorded() {
 		_, _, err = explain(ctx, store, at.SystemNamespace(), q) // which says what is known instead
 	} else if err != nil && q.owner != "" {
 		err = fmt.Errorf("%w; -n names another namespace", err)

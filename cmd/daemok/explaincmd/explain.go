@@ -55,6 +55,7 @@ AWS, with your credentials, how many addresses are free in the subnets.`,
   daemok explain i-0123456789abcdef0
   daemok explain ec2nodeclass default
   daemok explain capacityquota team-red
+  daemok explain nodeoverlay savings-plan
   daemok explain nodepool default -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(kubectl.KindAndName(args)) != 2 && instanceIn(args) == "" {
@@ -62,7 +63,7 @@ AWS, with your credentials, how many addresses are free in the subnets.`,
 					return fmt.Errorf("%s is no ID of an instance: want i- and 8 or 17 hexadecimal digits", args[len(args)-1])
 				}
 				return errors.New("say what to explain: pod, node, nodepool, provisioner, nodeclaim, deployment, ec2nodeclass, awsnodetemplate, " +
-					"capacitybuffer, provisioningrequest or capacityquota, and its name; or the ID of an instance")
+					"capacitybuffer, provisioningrequest, capacityquota or nodeoverlay, and its name; or the ID of an instance")
 			}
 			return nil
 		},
@@ -135,6 +136,7 @@ func abridged(list []record.Statement) []record.Statement {
 var kindOf = map[record.Kind]string{
 	record.Node: "Node", record.Pod: "Pod", record.Pool: "NodePool", record.Provisioner: "Provisioner", record.Claim: "NodeClaim",
 	record.Buffer: "CapacityBuffer", record.Request: "ProvisioningRequest", record.Quota: "CapacityQuota",
+	record.Overlay:                  "NodeOverlay",
 	ofClass(class.KindEC2NodeClass): class.KindEC2NodeClass, ofClass(class.KindAWSNodeTemplate): class.KindAWSNodeTemplate,
 }
 
@@ -166,7 +168,7 @@ func questionOf(args []string, namespace string) (q question, err error) {
 	}
 	if _, err := record.ParseKind(args[0]); err != nil && inspect.KindOfClass(args[0]) == "" {
 		return q, fmt.Errorf("%q is no kind that Daemok decides about: ask about a pod, node, nodepool, provisioner, nodeclaim, deployment, "+
-			"ec2nodeclass, awsnodetemplate, capacitybuffer, provisioningrequest or capacityquota", args[0])
+			"ec2nodeclass, awsnodetemplate, capacitybuffer, provisioningrequest, capacityquota or nodeoverlay", args[0])
 	}
 	if q.class = inspect.KindOfClass(args[0]); q.class != "" {
 		if args[1] == "" {
