@@ -120,6 +120,13 @@ type meaning struct {
 	text   string
 }
 
+// What the meanings of several flags have in common.
+const (
+	quotaFor      = "a CapacityQuota without a selector limits all nodes together: set its spec.limits.resources."
+	requestsActed = "ProvisioningRequests are served unless the feature gate ProvisioningRequest is off"
+	buffersActed  = "CapacityBuffers act unless the feature gate CapacityBuffer is off"
+)
+
 // meanings are those of the flags that say how nodes come and go.
 var meanings = map[string]meaning{
 	"nodes":                                  {convert.Maps, "the groups are these; their bounds are limits of the NodePools"},
@@ -143,16 +150,21 @@ var meanings = map[string]meaning{
 	"skip-nodes-with-local-storage":          {convert.Changes, "pods with an emptyDir or hostPath may be moved: give those that may not the annotation karpenter.sh/do-not-disrupt"},
 	"skip-nodes-with-system-pods":            {convert.Changes, "pods of kube-system may be moved: protect them by PodDisruptionBudgets, or by the annotation karpenter.sh/do-not-disrupt"},
 	"skip-nodes-with-custom-controller-pods": {convert.Changes, "such pods may be moved: give those that may not the annotation karpenter.sh/do-not-disrupt"},
-	"max-nodes-total":                        {convert.Loses, "limits are those of each NodePool"},
-	"cores-total":                            {convert.Loses, "limits are those of each NodePool: set spec.limits.cpu"},
-	"memory-total":                           {convert.Loses, "limits are those of each NodePool: set spec.limits.memory"},
-	"gpu-total":                              {convert.Loses, "limits are those of each NodePool: set spec.limits of the GPU"},
+	"max-nodes-total":                        {convert.Changes, quotaFor + "nodes"},
+	"cores-total":                            {convert.Changes, quotaFor + "cpu"},
+	"memory-total":                           {convert.Changes, quotaFor + "memory"},
+	"gpu-total":                              {convert.Changes, quotaFor + "nvidia.com/gpu"},
 	"max-graceful-termination-sec":           {convert.Changes, "pods have the time that they ask for: to bound a drain, set spec.template.spec.terminationGracePeriod"},
 	"max-node-provision-time":                {convert.Changes, "an instance whose node has not registered after 15 minutes is replaced"},
 	"ignore-daemonsets-utilization":          {convert.Changes, "what pods of DaemonSets need is counted on every node"},
 	"new-pod-scale-up-delay":                 {convert.Changes, "--batch-idle-duration and --batch-max-duration of the controller"},
 	"scan-interval":                          {convert.Changes, "pods are seen at once: --batch-idle-duration and --batch-max-duration of the controller say how long more are waited for"},
 	"expendable-pods-priority-cutoff":        {convert.Loses, "nodes are launched for pods of every priority"},
+	"enable-provisioning-requests":           {convert.Maps, requestsActed},
+	"check-capacity-batch-processing":        {convert.Maps, requestsActed},
+	"check-capacity-processor-instance":      {convert.Changes, "--processor-instance of the controller (value settings.processorInstance)"},
+	"capacity-buffer-controller-enabled":     {convert.Maps, buffersActed},
+	"capacity-buffer-pod-injection-enabled":  {convert.Maps, buffersActed},
 	"aws-use-static-instance-list":           {convert.Maps, "types are asked for and built in"},
 }
 
