@@ -67,10 +67,13 @@ func claim(name, has, asks string) *karpv1.NodeClaim {
 // of other providers, of none, and those that a claim has are not.
 func TestFind(t *testing.T) {
 	store := clusterOf(t, pool("web", api.GroupAWS), pool("theirs", "other.io"),
-		node("free", "web", "aws:///a/i-1"), node("taken", "web", "aws:///a/i-2"), node("adopted", "web", "aws:///a/i-3"), node("asked", "web", "aws:///a/i-4"),
-		node("lost", "gone", "aws:///a/i-5"), node("new", "web", ""), node("foreign", "theirs", "other:///a/1"), node("nobodys", "", "aws:///a/i-6"),
+		node("free", "web", "aws:///a/i-1"), node("taken", "web", "aws:///a/i-2"),
+		node("adopted", "web", "aws:///a/i-3"), node("asked", "web", "aws:///a/i-4"),
+		node("lost", "gone", "aws:///a/i-5"), node("new", "web", ""),
+		node("foreign", "theirs", "other:///a/1"), node("nobodys", "", "aws:///a/i-6"),
 		node("leaving", "web", "aws:///a/i-7"),
-		claim("bought", "aws:///a/i-2", ""), claim("done", "aws:///a/i-3", "aws:///a/i-3"), claim("waits", "", "aws:///a/i-4"), claim("ordered", "", ""))
+		claim("bought", "aws:///a/i-2", ""), claim("done", "aws:///a/i-3", "aws:///a/i-3"),
+		claim("waits", "", "aws:///a/i-4"), claim("ordered", "", ""))
 	leaving := &corev1.Node{}
 	if err := store.Get(t.Context(), client.ObjectKey{Name: "leaving"}, leaving); err != nil {
 		t.Fatal(err)
@@ -141,7 +144,8 @@ func TestAPoolWithTooManyNodesTakesNoneOver(t *testing.T) {
 
 // To ask twice makes one claim, and none beside that of another caller.
 func TestAskingAgainMakesNoSecondClaim(t *testing.T) {
-	store := clusterOf(t, pool("web", api.GroupAWS), node("free", "web", "aws:///a/i-1"), node("asked", "web", "aws:///a/i-4"), claim("waits", "", "aws:///a/i-4"))
+	store := clusterOf(t, pool("web", api.GroupAWS), node("free", "web", "aws:///a/i-1"),
+		node("asked", "web", "aws:///a/i-4"), claim("waits", "", "aws:///a/i-4"))
 	for range 2 {
 		found, err := Find(t.Context(), store, translate.Generations{translate.NodePools()})
 		if err != nil || len(found) != 2 {
