@@ -38,8 +38,12 @@ func Bundles(c Claim, selectors []string, shared bitset.Set) (out []Counted) {
 	return out
 }
 
-// joined divides a claim into parts that no constraint joins.
+// joined divides a claim into parts that no constraint joins. It stays whole where not all of its alternatives can be
+// allocated at once, for they are too many devices.
 func joined(c Claim) (out []Claim) {
+	if (&Bundle{Claim: c}).most(nil) > DevicesMax {
+		return []Claim{c}
+	}
 	part := make([]int, len(c.Requests))
 	for i := range part {
 		part[i] = i

@@ -80,6 +80,8 @@ func TestClaimsAreAllocated(t *testing.T) {
 	tolerates.Requests[0].Alternatives[0].Tolerations = []constraint.Toleration{{Key: "broken", Exists: true}}
 	preferred := []device.Ask{{Selector: large, Count: 1}, {Selector: gpu, Count: 2}}
 	first := claim(device.Request{Alternatives: preferred})
+	many := device.Request{Name: "many",
+		Alternatives: []device.Ask{{Selector: gpu, Count: 24}, {Selector: gpu, Count: 20}}}
 	distinct := claim(one(2, gpu))
 	distinct.Constraints = []device.Constraint{{Attribute: "root", Distinct: true}}
 	apart := claim(one(2, gpu), one(1, nic))
@@ -149,6 +151,10 @@ func TestClaimsAreAllocated(t *testing.T) {
 			claims(tolerates), true},
 		"no more devices than kube-scheduler can write": {of(devices(40, "1", gpu)),
 			claims(near(one(33, gpu))), false},
+		"no more devices than kube-scheduler can write of several requests": {of(devices(40, "1", gpu)),
+			claims(claim(one(20, gpu), many)), false},
+		"the alternative that kube-scheduler can write": {of(devices(40, "1", gpu)),
+			claims(claim(one(12, gpu), many)), true},
 		"as many devices as kube-scheduler can write": {of(devices(40, "1", gpu)),
 			claims(near(one(32, gpu))), true},
 	} {

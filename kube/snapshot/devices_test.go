@@ -199,11 +199,15 @@ func TestPodsGoWhereTheirDevicesAre(t *testing.T) {
 		`.compareTo(quantity('40Gi')) >= 0"}}]`)
 	first := "{requests: [{name: gpu, firstAvailable: [{name: many, deviceClassName: gpu.nvidia.com, count: 9}, " +
 		"{name: few, deviceClassName: gpu.nvidia.com, count: 2}]}]}"
+	admin := "{name: watch, exactly: {deviceClassName: gpu.nvidia.com, count: 30, adminAccess: true}}"
+	sum := strings.Replace(requests("count: 3"), "}]}", "}, "+admin+"]}", 1)
+	rest := strings.Replace(requests("count: 2"), "}]}", "}, "+admin+"]}", 1)
 	named := strings.Replace(claimant("a", "one"), "resourceClaimTemplateName: one", "resourceClaimName: mine", 1)
 	other := strings.ReplaceAll(named, "{name: a, namespace: default, uid: a}", "{name: b, namespace: default, uid: b}")
 	mine := strings.Split(has("mine", "n", "gpu-0"), "status:")[0]
 	claims := []string{gpuClass, template("one", oneGPU), template("large", large), template("first", first),
 		template("four", requests("count: 4")), template("nine", requests("count: 9")),
+		template("many", requests("count: 33")), template("sum", sum), template("rest", rest),
 		template("all", requests("allocationMode: All")),
 		template("odd", strings.ReplaceAll(oneGPU, "gpu.nvidia.com", "odd.example.com"))}
 	four4 := []string{gpuNode("n", "g.four"), publishes("n", 4, 1)}
@@ -249,6 +253,13 @@ func TestPodsGoWhereTheirDevicesAre(t *testing.T) {
 				"or name another class"},
 		"more devices than any type has": {[]string{claimant("a", "nine")},
 			"a nowhere: no type has room for devices:gpu.nvidia.com 9 (most: 8)"},
+		"more devices than one claim can have": {[]string{claimant("a", "many")},
+			"a nowhere: ResourceClaim of the pod: it requests 33 devices, and kube-scheduler allocates at most 32 for " +
+				"one claim; divide it into several claims"},
+		"more devices than one claim can have, those for administrators included": {[]string{claimant("a", "sum")},
+			"a nowhere: ResourceClaim of the pod: it requests 33 devices, and kube-scheduler allocates at most 32 for " +
+				"one claim; divide it into several claims"},
+		"devices for administrators need not be free": {[]string{claimant("a", "rest")}, "launch g.four for a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := devicesOf(t, append(slices.Clone(claims), c.objects...)...)

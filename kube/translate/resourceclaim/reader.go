@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -130,6 +131,10 @@ func (r *Reader) MetByShared(all map[string]*resourcev1.ResourceSlice) bitset.Se
 
 // Claim reads what a claim requests. An error says what is missing or wrong, and what to do.
 func (r *Reader) Claim(spec *resourcev1.ResourceClaimSpec) (out device.Claim, err error) {
+	if least := leastDevices(spec); least > device.DevicesMax {
+		return device.Claim{}, fmt.Errorf("it requests %d devices, and kube-scheduler allocates at most %d for one "+
+			"claim; divide it into several claims", least, device.DevicesMax)
+	}
 	for i := range spec.Devices.Requests {
 		of := &spec.Devices.Requests[i]
 		request := device.Request{Name: of.Name}
@@ -171,6 +176,32 @@ func (r *Reader) Claim(spec *resourcev1.ResourceClaimSpec) (out device.Claim, er
 		out.Constraints = append(out.Constraints, c)
 	}
 	return out, nil
+}
+
+// leastDevices is how many devices a claim has at least: those of requests for administrators count too, and of
+// requests for all devices none.
+func leastDevices(spec *resourcev1.ResourceClaimSpec) (n int64) {
+	counted := func(mode resourcev1.DeviceAllocationMode, count int64) int64 {
+		if mode == resourcev1.DeviceAllocationModeAll {
+			return 0
+		}
+		return max(1, count)
+	}
+	for i := range spec.Devices.Requests {
+		r := &spec.Devices.Requests[i]
+		least := int64(0)
+		if r.Exactly != nil {
+			least = counted(r.Exactly.AllocationMode, r.Exactly.Count)
+		}
+		for j := range r.FirstAvailable {
+			s := &r.FirstAvailable[j]
+			if count := counted(s.AllocationMode, s.Count); j == 0 || count < least {
+				least = count
+			}
+		}
+		n = min(n, math.MaxInt64-least) + least
+	}
+	return n
 }
 
 // asked is what a request, or a subrequest, asks for.
