@@ -302,6 +302,44 @@ func TestATypeHasWhatItsNodesPublish(t *testing.T) {
 	}
 }
 
+// A node that is going says what its type has only as long as no other node does, and nothing once its driver has
+// withdrawn all devices; neither says anything a pool whose newest generation is not complete.
+func TestATypeHasWhatNodesThatStayPublish(t *testing.T) {
+	fpga := strings.NewReplacer("gpu.nvidia.com", "fpga.example.com", "gpu", "fpga")
+	wants := strings.ReplaceAll(oneGPU, "gpu.nvidia.com", "fpga.example.com")
+	slice := func(node string, devices, slices int) string { return fpga.Replace(publishes(node, devices, slices)) }
+	full := strings.Replace(gpuNode("n", "c.large"), `cpu: "32"`, `cpu: "0"`, 1)
+	newer := strings.Replace(strings.ReplaceAll(full, `"n"`, `"o"`), "{name",
+		`{creationTimestamp: "2026-11-21T03:00:00Z", name`, 1)
+	going := strings.Replace(newer, "{creation",
+		`{deletionTimestamp: "2026-11-21T04:00:00Z", finalizers: [x], creation`, 1)
+	next := strings.Replace(slice("n", 2, 2), "generation: 1", "generation: 2", 1)
+	for name, c := range map[string]struct {
+		objects []string
+		want    string
+	}{
+		"the newest": {[]string{full, newer, slice("n", 2, 1), slice("o", 1, 1)},
+			"launch c.large for a\nlaunch c.large for b"},
+		"not one that is going": {[]string{full, going, slice("n", 2, 1), slice("o", 1, 1)},
+			"launch c.large for a b"},
+		"one that is going where no other is": {[]string{going, slice("o", 2, 1)}, "launch c.large for a b"},
+		"not one that is going and has withdrawn all": {[]string{strings.Replace(going, "c.large", "g.one", 1),
+			publishes("o", 0, 1), gpuClass, template("gpu", oneGPU), claimant("c", "gpu")},
+			"a nowhere: no type has devices:fpga.example.com\nlaunch g.one for c"},
+		"not a newest generation that is not complete": {
+			[]string{full, strings.Replace(next, "n-fpga", "n-fpga-2", 1), slice("n", 2, 1)},
+			"a nowhere: no type has devices:fpga.example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := devicesOf(t, append([]string{fpga.Replace(gpuClass), template("fpga", wants),
+				claimant("a", "fpga"), claimant("b", "fpga")}, c.objects...)...)
+			if got := planned(k); got != c.want {
+				t.Errorf("planned:\n%s\nwant:\n%s", got, c.want)
+			}
+		})
+	}
+}
+
 // SC-622: Devices of one root are allocated together, as far as the node's roots go, and another node of its type has
 // such.
 func TestDevicesOfOneRootGoTogether(t *testing.T) {

@@ -80,7 +80,7 @@ func expectedOf(w *World) map[string][]resourceclaim.Published {
 	}
 	for _, p := range resourceclaim.Pools(all) {
 		n := nodes[p.Name] // drivers name pools after nodes
-		if n == nil || !p.Complete || starts(n) {
+		if n == nil || !p.Complete || starts(n) || goes(n) && p.IsEmpty() {
 			continue
 		}
 		of := n.Labels[api.LabelInstanceType]
@@ -88,6 +88,12 @@ func expectedOf(w *World) map[string][]resourceclaim.Published {
 			from[of] = map[string]learned{}
 		}
 		before := from[of][p.Driver].from
+		if before != nil && goes(before) != goes(n) {
+			if goes(n) {
+				continue
+			}
+			before = nil
+		}
 		if before == nil || !before.CreationTimestamp.After(n.CreationTimestamp.Time) {
 			from[of][p.Driver] = learned{n, resourceclaim.Learn(&p, n.Name)}
 		}
@@ -106,6 +112,8 @@ func expectedOf(w *World) map[string][]resourceclaim.Published {
 	}
 	return out
 }
+
+func goes(n *corev1.Node) bool { return n.DeletionTimestamp != nil }
 
 // starts reports whether the node is of a pool and not initialized yet.
 func starts(n *corev1.Node) bool {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
@@ -170,14 +172,14 @@ func (f *from) equal(g *from) bool {
 }
 
 // teachers finds from which node is learned what a driver publishes of an instance type: the newest that is
-// initialized, or none of ours; of two of one age the last by the name of its pool. A node that was launched without
-// adapters says nothing of how many its type has.
+// initialized, or none of ours; of two of one age the last by the name of its pool. One that is going teaches only what
+// no other node does, since drivers may withdraw devices there. A node that was launched without adapters says nothing
+// of how many its type has.
 func (t *Table) teachers(pools []resourceclaim.Pool) map[teaching]teacher {
 	out := map[teaching]teacher{}
 	for i := range pools {
 		names := pools[i].Nodes()
-		bare := pools[i].Driver == resourceclaim.DriverEFA && pools[i].IsEmpty()
-		if !pools[i].Complete || len(names) != 1 || bare {
+		if !pools[i].Complete || len(names) != 1 {
 			continue
 		}
 		n := t.nodes.Node(names[0])
@@ -185,14 +187,20 @@ func (t *Table) teachers(pools []resourceclaim.Pool) map[teaching]teacher {
 			n.Labels[api.LabelRegistered] != "" && n.Labels[api.LabelInitialized] != "true" {
 			continue
 		}
+		if (pools[i].Driver == resourceclaim.DriverEFA || isGoing(n)) && pools[i].IsEmpty() {
+			continue
+		}
 		what := teaching{n.Labels[cluster.LabelInstanceType], pools[i].Driver}
 		before := t.nodes.Node(out[what].node)
-		if before == nil || !before.CreationTimestamp.After(n.CreationTimestamp.Time) {
+		if before == nil || isGoing(before) && !isGoing(n) ||
+			isGoing(before) == isGoing(n) && !before.CreationTimestamp.After(n.CreationTimestamp.Time) {
 			out[what] = teacher{names[0], i}
 		}
 	}
 	return out
 }
+
+func isGoing(n *corev1.Node) bool { return n.DeletionTimestamp != nil }
 
 // expect is what drivers will publish of instances of a type: what they do of a node of it, else what is known of it.
 func (f *from) expect(k *cluster.InstanceType) (out []resourceclaim.Published) {
