@@ -322,6 +322,10 @@ func TestATypeHasWhatNodesThatStayPublish(t *testing.T) {
 			"launch c.large for a\nlaunch c.large for b"},
 		"not one that is going": {[]string{full, going, slice("n", 2, 1), slice("o", 1, 1)},
 			"launch c.large for a b"},
+		"not one that is to go": {
+			[]string{full, strings.Replace(newer, "status:\n", "spec: {taints: [{key: karpenter.sh/disrupted, "+
+				"effect: NoSchedule}]}\nstatus:\n", 1), slice("n", 2, 1), slice("o", 1, 1)},
+			"launch c.large for a b"},
 		"one that is going where no other is": {[]string{going, slice("o", 2, 1)}, "launch c.large for a b"},
 		"not one that is going and has withdrawn all": {[]string{strings.Replace(going, "c.large", "g.one", 1),
 			publishes("o", 0, 1), gpuClass, template("gpu", oneGPU), claimant("c", "gpu")},
@@ -359,19 +363,25 @@ func TestDevicesOfOneRootGoTogether(t *testing.T) {
 }
 
 // SC-623: A pod that requests GPUs as an extended resource goes to the node whose driver serves it, though the node
-// does not say that it has any; and to none whose devices are taken.
+// does not say that it has any; and to none whose devices are taken: a node is launched of a type that has them.
 func TestExtendedResourcesThatDriversServe(t *testing.T) {
 	class := gpuClass + "  extendedResourceName: example.com/gpu\n"
-	wants := func(name string) string {
-		text := strings.Replace(claimant(name, ""), "claims: [{name: gpu}]", "limits: {example.com/gpu: \"1\"}", 1)
+	asks := func(name, resource string) string {
+		text := strings.Replace(claimant(name, ""), "claims: [{name: gpu}]", "limits: {"+resource+": \"1\"}", 1)
 		text = strings.Replace(text, "  resourceClaims: [{name: gpu, resourceClaimTemplateName: }]\n", "", 1)
-		return strings.Replace(text, "requests: {cpu: \"1\"}", "requests: {cpu: \"1\", example.com/gpu: \"1\"}", 1)
+		return strings.Replace(text, "requests: {cpu: \"1\"}", "requests: {cpu: \"1\", "+resource+": \"1\"}", 1)
 	}
-	k := devicesOf(t, class, gpuNode("n", "g.four"), publishes("n", 2, 1), has("x", "n", "gpu-0"),
-		wants("a"), wants("b"))
-	if got, want := planned(k), "a on n\nb nowhere: no type has example.com/gpu"; got != want {
+	wants := func(name string) string { return asks(name, "example.com/gpu") }
+	k := devicesOf(t, class, gpuNode("n", "g.four"), publishes("n", 2, 1), has("x", "n", "gpu-0"), wants("a"), wants("b"))
+	if got, want := planned(k), "a on n\nlaunch g.one for b"; got != want {
 		t.Errorf("planned:\n%s\nwant:\n%s", got, want)
 	}
+	k = devicesOf(t, class, wants("a"), wants("b"), asks("c", "example.com/other"))
+	const two = "c nowhere: no type has example.com/other\nlaunch g.one for a\nlaunch g.one for b"
+	if got := planned(k); got != two {
+		t.Errorf("without a node, planned:\n%s\nwant:\n%s", got, two)
+	}
+	k = devicesOf(t, class, gpuNode("n", "g.four"), publishes("n", 2, 1), wants("a"))
 	if k.Devices.Serves("n", "example.com/other") || !k.Devices.Serves("n", "example.com/gpu") ||
 		k.Devices.Serves("m", "example.com/gpu") {
 		t.Error("example.com/gpu is not served on n alone")

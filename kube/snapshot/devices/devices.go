@@ -62,7 +62,7 @@ type Table struct {
 	moved  bool // so has a device, or which are of a class
 	read   map[*resourcev1.ResourceClaimSpec]read
 	many   bitset.Set     // the selectors that shared devices meet
-	served map[string]int // selectors of the classes that serve extended resources, by resource
+	served map[string]int // selectors of the classes that serve extended resources which pods request, by resource
 	shared map[types.NamespacedName]sharing
 	world  world
 	common common
@@ -178,7 +178,7 @@ func (t *Table) Unpublished(node string, drivers []string) (out []string) {
 }
 
 // Resolve works out what the amounts are, from what pods request, drivers publish and catalogues offer, and has pods
-// looked at again where that has changed. It costs nothing as long as no pod has a ResourceClaim.
+// looked at again where that has changed. It costs nothing as long as no pod requests devices.
 func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	if t.Ignored || t.partial {
 		return
@@ -186,11 +186,11 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	if t.reader.Renew() {
 		t.read, t.moved = nil, true
 	}
-	t.served = t.reader.Extended()
+	t.served = t.serving()
 	t.readClaims()
 	bundles := t.divide()
 	before := t.world.same
-	if len(bundles) > 0 {
+	if len(bundles)+len(t.served) > 0 {
 		t.world = t.newWorld(bundles, catalogues)
 	} else {
 		t.world = world{}
@@ -207,6 +207,20 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 		t.shapes.DevicesChanged()
 	}
 	t.stale, t.moved = false, false
+}
+
+// serving finds the extended resources that pods request and drivers serve.
+func (t *Table) serving() map[string]int {
+	if len(t.reader.Classes) == 0 {
+		return nil
+	}
+	out := map[string]int{}
+	for name := range t.shapes.Extended() {
+		if selector, served := t.reader.Serving(name); served {
+			out[name] = selector
+		}
+	}
+	return out
 }
 
 // readClaims finds what the claims of pods request.
@@ -341,13 +355,10 @@ func (t *Table) AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, place
 // Show adds what devices are free to the nodes of a snapshot, and what devices instances will have to its instances
 // and catalogues.
 func (t *Table) Show(s *cluster.Snapshot) {
-	if t.partial || t.world.dimensions == nil && len(t.served) == 0 {
+	if t.partial || t.world.dimensions == nil {
 		return
 	}
 	t.showNodes(s)
-	if t.world.dimensions == nil {
-		return
-	}
 	before := t.world.catalogues
 	t.world.catalogues = map[*cluster.Catalogue]*cluster.Catalogue{} // those that are not used any more are dropped
 	for i := range s.Pools {
@@ -379,9 +390,6 @@ func (t *Table) showNodes(s *cluster.Snapshot) {
 			}
 		}
 		t.showServed(n, inv)
-		if t.world.dimensions == nil {
-			continue
-		}
 		has := quantity.Resources{Extended: t.world.dimensions.Offers(inv)}
 		for j := range n.Pods {
 			has = has.Add(quantity.Resources{Extended: device.Only(n.Pods[j].Takes())})
@@ -426,7 +434,7 @@ func (t *Table) showServed(n *cluster.Node, inv *device.Inventory) {
 
 // Serves reports whether a driver publishes devices of the node that serve an extended resource.
 func (t *Table) Serves(node, resource string) bool {
-	selector, served := t.reader.Extended()[resource]
+	selector, served := t.reader.Serving(resource)
 	if !served {
 		return false
 	}
@@ -476,6 +484,9 @@ func (t *Table) showInstances(s *cluster.Snapshot) {
 			first = false
 		}
 		for _, name := range slices.Sorted(maps.Keys(least)) {
+			if !device.Counts(name) && m.Allocatable.Get(name) > 0 {
+				continue // a device plugin has it
+			}
 			m.Allocatable, m.Capacity = m.Allocatable.With(name, least[name]), m.Capacity.With(name, least[name])
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/resourceclaim"
 )
 
@@ -32,7 +33,7 @@ type world struct {
 // newWorld works out the amounts for bundles. What has not changed since the last time stays the same value.
 func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalogue) world {
 	was := &t.world
-	out := world{from: from{pools: was.from.pools, catalogues: catalogues},
+	out := world{from: from{pools: was.from.pools, catalogues: catalogues, served: t.served},
 		expected: map[string][]resourceclaim.Published{}, offers: map[string][]quantity.Extended{},
 		onRequest: map[string][]string{}, catalogues: map[*cluster.Catalogue]*cluster.Catalogue{}}
 	if t.moved || was.dimensions == nil {
@@ -82,11 +83,11 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 		out.dimensions = was.dimensions
 	}
 	for name, inv := range ofTypes {
-		out.offers[name] = out.dimensions.Offers(inv)
+		out.offers[name] = slices.Concat(out.dimensions.Offers(inv), t.servedBy(inv))
 		if bare[name] == nil {
 			continue
 		}
-		least := quantity.Resources{Extended: out.dimensions.Offers(bare[name])}
+		least := device.With(quantity.Resources{Extended: out.dimensions.Offers(bare[name])}, t.servedBy(bare[name]))
 		for _, e := range out.offers[name] {
 			if least.Get(e.Name) < e.Amount {
 				out.onRequest[name] = append(out.onRequest[name], e.Name)
@@ -104,6 +105,16 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 	}
 	if out.same == was.same && sameOffers(out.offers, was.offers) {
 		out.catalogues = was.catalogues
+	}
+	return out
+}
+
+// servedBy is what devices that are free come to in extended resources that drivers serve, by name.
+func (t *Table) servedBy(inv *device.Inventory) (out []quantity.Extended) {
+	for _, name := range slices.Sorted(maps.Keys(t.served)) {
+		if free := inv.Free(t.served[name]); free > 0 {
+			out = append(out, quantity.Extended{Name: name, Amount: free})
+		}
 	}
 	return out
 }
@@ -151,7 +162,8 @@ func sameOffers(a, b map[string][]quantity.Extended) bool {
 
 // from is what a world is worked out from, beside the objects that are watched.
 type from struct {
-	bundles    []string // names, sorted
+	bundles    []string       // names, sorted
+	served     map[string]int // see Table
 	catalogues []*cluster.Catalogue
 	pools      []resourceclaim.Pool
 	teachers   map[teaching]teacher
@@ -167,7 +179,7 @@ type teacher struct {
 }
 
 func (f *from) equal(g *from) bool {
-	return slices.Equal(f.bundles, g.bundles) && slices.Equal(f.catalogues, g.catalogues) &&
+	return slices.Equal(f.bundles, g.bundles) && maps.Equal(f.served, g.served) && slices.Equal(f.catalogues, g.catalogues) &&
 		maps.Equal(f.teachers, g.teachers)
 }
 
@@ -200,7 +212,9 @@ func (t *Table) teachers(pools []resourceclaim.Pool) map[teaching]teacher {
 	return out
 }
 
-func isGoing(n *corev1.Node) bool { return n.DeletionTimestamp != nil }
+func isGoing(n *corev1.Node) bool {
+	return n.DeletionTimestamp != nil || translate.HasTaint(n, api.TaintDisrupted)
+}
 
 // expect is what drivers will publish of instances of a type: what they do of a node of it, else what is known of it.
 func (f *from) expect(k *cluster.InstanceType) (out []resourceclaim.Published) {
@@ -255,7 +269,9 @@ func (w *world) extend(c *cluster.Catalogue, before map[*cluster.Catalogue]*clus
 	out := &cluster.Catalogue{Revision: c.Revision, Disk: c.Disk, InstanceTypes: slices.Clone(c.InstanceTypes)}
 	for i := range out.InstanceTypes {
 		k := &out.InstanceTypes[i]
-		amounts := w.offers[k.Name]
+		amounts := slices.DeleteFunc(slices.Clone(w.offers[k.Name]), func(e quantity.Extended) bool {
+			return !device.Counts(e.Name) && k.Allocatable.Get(e.Name) > 0 // a device plugin has it
+		})
 		k.Allocatable, k.Capacity = device.With(k.Allocatable, amounts), device.With(k.Capacity, amounts)
 		if names := w.onRequest[k.Name]; len(names) > 0 {
 			k.OnRequest = slices.Concat(k.OnRequest, names)

@@ -213,6 +213,17 @@ func (t *Table) ClaimChanged(claim types.NamespacedName) bool { return t.entries
 // DeviceUsers goes through the pods with ResourceClaims, in no order.
 func (t *Table) DeviceUsers() iter.Seq[*Entry] { return maps.Keys(t.entries.deviceUsers) }
 
+// Extended are the extended resources that pods request, by name.
+func (t *Table) Extended() map[string]bool {
+	out := map[string]bool{}
+	for _, shared := range t.rules.byKey {
+		for _, e := range shared.shape.Requests.Extended {
+			out[e.Name] = true
+		}
+	}
+	return out
+}
+
 // WithoutDevices is the shape that the pod would have if it had no ResourceClaims.
 func (t *Table) WithoutDevices(e *Entry) cluster.Shape {
 	shape := e.rules.shape

@@ -90,24 +90,24 @@ func (r *Reader) devices(s *resourcev1.ResourceSlice) []device.Device {
 // Names are the names of all selectors read so far, by number. They must not be written.
 func (r *Reader) Names() []string { return r.names }
 
-// Extended lists the extended resources that DRA drivers serve, by their names, with the number of the selector of
-// their class: of several classes with one name the newest counts, then the first by name, as for kube-scheduler.
-func (r *Reader) Extended() map[string]int {
-	out, of := map[string]int{}, map[string]*resourcev1.DeviceClass{}
+// Serving is the number of the selector of the DeviceClass that serves an extended resource by its extendedResourceName:
+// of several the newest, then the first by name, as for kube-scheduler.
+func (r *Reader) Serving(resource string) (number int, served bool) {
+	var by *resourcev1.DeviceClass
 	for _, name := range slices.Sorted(maps.Keys(r.Classes)) {
 		c := r.Classes[name]
-		if c.Spec.ExtendedResourceName == nil {
+		if c.Spec.ExtendedResourceName == nil || *c.Spec.ExtendedResourceName != resource {
 			continue
 		}
-		before := of[*c.Spec.ExtendedResourceName]
-		if before != nil && !c.CreationTimestamp.After(before.CreationTimestamp.Time) {
-			continue
-		}
-		if number, err := r.selector(c, nil); err == nil {
-			out[*c.Spec.ExtendedResourceName], of[*c.Spec.ExtendedResourceName] = number, c
+		if by == nil || c.CreationTimestamp.After(by.CreationTimestamp.Time) {
+			by = c
 		}
 	}
-	return out
+	if by == nil {
+		return 0, false
+	}
+	number, err := r.selector(by, nil)
+	return number, err == nil
 }
 
 // MetByShared are the selectors read so far that any shared device of the slices meets.
