@@ -186,7 +186,7 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 	if t.reader.Renew() {
 		t.read, t.moved = nil, true
 	}
-	t.served = t.serving()
+	t.served = serving(t.reader, t.shapes.Extended)
 	t.readClaims()
 	bundles := t.divide()
 	before := t.world.same
@@ -210,13 +210,13 @@ func (t *Table) Resolve(catalogues []*cluster.Catalogue) {
 }
 
 // serving finds the extended resources that pods request and drivers serve.
-func (t *Table) serving() map[string]int {
-	if len(t.reader.Classes) == 0 {
+func serving(r *resourceclaim.Reader, requested func() map[string]bool) map[string]int {
+	if len(r.Classes) == 0 {
 		return nil
 	}
 	out := map[string]int{}
-	for name := range t.shapes.Extended() {
-		if selector, served := t.reader.Serving(name); served {
+	for name := range requested() {
+		if selector, served := r.Serving(name); served {
 			out[name] = selector
 		}
 	}

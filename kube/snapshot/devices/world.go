@@ -83,11 +83,11 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 		out.dimensions = was.dimensions
 	}
 	for name, inv := range ofTypes {
-		out.offers[name] = slices.Concat(out.dimensions.Offers(inv), t.servedBy(inv))
+		out.offers[name] = slices.Concat(out.dimensions.Offers(inv), servedBy(t.served, inv))
 		if bare[name] == nil {
 			continue
 		}
-		least := device.With(quantity.Resources{Extended: out.dimensions.Offers(bare[name])}, t.servedBy(bare[name]))
+		least := device.With(quantity.Resources{Extended: out.dimensions.Offers(bare[name])}, servedBy(t.served, bare[name]))
 		for _, e := range out.offers[name] {
 			if least.Get(e.Name) < e.Amount {
 				out.onRequest[name] = append(out.onRequest[name], e.Name)
@@ -110,9 +110,9 @@ func (t *Table) newWorld(bundles []*device.Bundle, catalogues []*cluster.Catalog
 }
 
 // servedBy is what devices that are free come to in extended resources that drivers serve, by name.
-func (t *Table) servedBy(inv *device.Inventory) (out []quantity.Extended) {
-	for _, name := range slices.Sorted(maps.Keys(t.served)) {
-		if free := inv.Free(t.served[name]); free > 0 {
+func servedBy(served map[string]int, inv *device.Inventory) (out []quantity.Extended) {
+	for _, name := range slices.Sorted(maps.Keys(served)) {
+		if free := inv.Free(served[name]); free > 0 {
 			out = append(out, quantity.Extended{Name: name, Amount: free})
 		}
 	}
