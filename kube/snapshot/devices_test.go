@@ -254,11 +254,11 @@ func TestPodsGoWhereTheirDevicesAre(t *testing.T) {
 		"more devices than any type has": {[]string{claimant("a", "nine")},
 			"a nowhere: no type has room for devices:gpu.nvidia.com 9 (most: 8)"},
 		"more devices than one claim can have": {[]string{claimant("a", "many")},
-			"a nowhere: ResourceClaim of the pod: it requests 33 devices, and kube-scheduler allocates at most 32 for " +
-				"one claim; divide it into several claims"},
+			"a nowhere: ResourceClaim of the pod: it requests 33 devices, and kube-scheduler allocates at most 32 " +
+				"for one claim; divide it into several claims"},
 		"more devices than one claim can have, those for administrators included": {[]string{claimant("a", "sum")},
-			"a nowhere: ResourceClaim of the pod: it requests 33 devices, and kube-scheduler allocates at most 32 for " +
-				"one claim; divide it into several claims"},
+			"a nowhere: ResourceClaim of the pod: it requests 33 devices, and kube-scheduler allocates at most 32 " +
+				"for one claim; divide it into several claims"},
 		"devices for administrators need not be free": {[]string{claimant("a", "rest")}, "launch g.four for a"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -385,6 +385,40 @@ func TestExtendedResourcesThatDriversServe(t *testing.T) {
 	if k.Devices.Serves("n", "example.com/other") || !k.Devices.Serves("n", "example.com/gpu") ||
 		k.Devices.Serves("m", "example.com/gpu") {
 		t.Error("example.com/gpu is not served on n alone")
+	}
+}
+
+// A pod that requests an extended resource that is named after a DeviceClass gets devices of the class as if by a
+// claim, on nodes that exist and on new ones, and counts there by the claim that kube-scheduler has made for it.
+func TestExtendedResourcesOfClasses(t *testing.T) {
+	wants := func(name, class string, count int) string {
+		text := strings.Replace(claimant(name, ""), "claims: [{name: gpu}]", "", 1)
+		text = strings.Replace(text, "  resourceClaims: [{name: gpu, resourceClaimTemplateName: }]\n", "", 1)
+		return strings.Replace(text, `requests: {cpu: "1"},`,
+			fmt.Sprintf(`requests: {cpu: "1", deviceclass.resource.kubernetes.io/%s: "%d"}`, class, count), 1)
+	}
+	runs := strings.Replace(wants("r", "gpu.nvidia.com", 1), "spec:\n", "spec:\n  nodeName: m\n", 1)
+	runs = runs[:strings.Index(runs, "status:")] +
+		"status: {phase: Running, extendedResourceClaimStatus: {resourceClaimName: its, requestMappings: []}}\n"
+	for name, c := range map[string]struct {
+		objects []string
+		want    string
+	}{
+		"beside claims": {[]string{template("one", oneGPU), has("x", "n", "gpu-0"), wants("a", "gpu.nvidia.com", 2),
+			wants("b", "gpu.nvidia.com", 2), claimant("c", "one")}, "a on n\nc on n\nlaunch g.four for b"},
+		"of a node whose other devices a pod has": {[]string{gpuNode("m", "g.four"), publishes("m", 4, 1), runs,
+			has("its", "m", "gpu-0"), has("x", "n", "gpu-0"), wants("a", "gpu.nvidia.com", 4)}, "launch g.four for a"},
+		"more than any type has": {[]string{wants("a", "gpu.nvidia.com", 9)},
+			"a nowhere: no type has room for devices:gpu.nvidia.com 9 (most: 8)"},
+		"of a class that does not exist": {[]string{wants("a", "odd", 1)}, "a nowhere: ResourceClaim of the pod: " +
+			"DeviceClass odd does not exist; create it, or name another class"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := devicesOf(t, append([]string{gpuClass, gpuNode("n", "g.four"), publishes("n", 4, 1)}, c.objects...)...)
+			if got := planned(k); got != c.want {
+				t.Errorf("planned:\n%s\nwant:\n%s", got, c.want)
+			}
+		})
 	}
 }
 

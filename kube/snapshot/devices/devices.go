@@ -64,6 +64,7 @@ type Table struct {
 	many   bitset.Set     // the selectors that shared devices meet
 	served map[string]int // selectors of the classes that serve extended resources which pods request, by resource
 	shared map[types.NamespacedName]sharing
+	asked  asked // claims for extended resources
 	world  world
 	common common
 	fails  failing
@@ -76,6 +77,14 @@ type read struct {
 	whyNot  string
 }
 
+// asking is so many devices of a class, by their extended resource.
+type asking struct {
+	class string
+	count int64
+}
+
+type asked map[asking]*resourcev1.ResourceClaimSpec
+
 // New returns an empty table.
 func New(all *shapes.Table, nodes nodes, offers offers, launched claims) *Table {
 	return &Table{
@@ -83,6 +92,7 @@ func New(all *shapes.Table, nodes nodes, offers offers, launched claims) *Table 
 		slices:    map[string]*resourcev1.ResourceSlice{},
 		claims:    map[types.NamespacedName]*resourcev1.ResourceClaim{},
 		templates: map[types.NamespacedName]*resourcev1.ResourceClaimTemplate{},
+		asked:     asked{},
 	}
 }
 
@@ -283,6 +293,8 @@ func (t *Table) look(use podspec.DeviceUse) (spec *resourcev1.ResourceClaimSpec,
 			use.Claim)
 	case claim != nil:
 		return &claim.Spec, claim, ""
+	case use.Count > 0:
+		return t.asked.spec(use), nil, ""
 	case use.Template == "":
 		return nil, nil, fmt.Sprintf("ResourceClaim %s of the pod does not exist; create it", use.Claim)
 	}
@@ -291,6 +303,18 @@ func (t *Table) look(use podspec.DeviceUse) (spec *resourcev1.ResourceClaimSpec,
 		return &template.Spec.Spec, nil, ""
 	}
 	return nil, nil, fmt.Sprintf("ResourceClaimTemplate %s of the pod does not exist; create it", name)
+}
+
+// spec is the claim that kube-scheduler makes for an extended resource that is named after a DeviceClass.
+func (a asked) spec(use podspec.DeviceUse) *resourcev1.ResourceClaimSpec {
+	of := asking{use.ClassOf(), use.Count}
+	if a[of] == nil {
+		exactly := &resourcev1.ExactDeviceRequest{DeviceClassName: of.class, Count: of.count,
+			AllocationMode: resourcev1.DeviceAllocationModeExactCount}
+		a[of] = &resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
+			Requests: []resourcev1.DeviceRequest{{Name: "container", Exactly: exactly}}}}
+	}
+	return a[of]
 }
 
 // AddDevices says in a shape what its pods take of devices, or where those are that they have, and why no instance

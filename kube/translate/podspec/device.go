@@ -1,7 +1,11 @@
 package podspec
 
 import (
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daemok/daemok/core/cluster"
@@ -14,6 +18,7 @@ import (
 type DeviceUse struct {
 	Claim    types.NamespacedName // without a name: it is not there yet
 	Template string               // name of the ResourceClaimTemplate it is made from; empty: other pods may use it
+	Count    int64                // of devices; then Template is the extended resource that it is made for
 	Pod      types.UID
 	State    DeviceUserState
 }
@@ -48,7 +53,47 @@ func deviceUserState(pod *corev1.Pod) DeviceUserState {
 	}
 }
 
-// DeviceUses lists the ResourceClaims of a pod, in its order.
+// ClassOf is the DeviceClass that a claim is for which kube-scheduler makes for an extended resource; empty: another
+// claim.
+func (u DeviceUse) ClassOf() string {
+	if u.Count == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(u.Template, resourcev1.ResourceDeviceClassPrefix)
+}
+
+// classUses are the claims for the extended resources of a pod that are named after DeviceClasses.
+func classUses(pod *corev1.Pod) (out []DeviceUse) {
+	is := func(c corev1.Container) bool {
+		for name := range c.Resources.Requests {
+			if isOfClass(string(name)) {
+				return true
+			}
+		}
+		return false
+	}
+	if !slices.ContainsFunc(pod.Spec.Containers, is) && !slices.ContainsFunc(pod.Spec.InitContainers, is) {
+		return nil
+	}
+	use := DeviceUse{Claim: types.NamespacedName{Namespace: pod.Namespace}, State: NeedsNone}
+	if made := pod.Status.ExtendedResourceClaimStatus; made != nil {
+		use.Claim.Name = made.ResourceClaimName
+	}
+	for _, e := range allRequests(pod).Extended {
+		if isOfClass(e.Name) && e.Amount > 0 {
+			use.Template, use.Count = e.Name, e.Amount
+			out = append(out, use)
+		}
+	}
+	return out
+}
+
+// isOfClass reports whether an extended resource is named after a DeviceClass.
+func isOfClass(name string) bool {
+	return strings.HasPrefix(name, resourcev1.ResourceDeviceClassPrefix)
+}
+
+// DeviceUses lists the ResourceClaims of a pod, in its order, and then those for extended resources.
 func DeviceUses(pod *corev1.Pod) (out []DeviceUse) {
 	state := deviceUserState(pod)
 	for _, c := range pod.Spec.ResourceClaims {
@@ -68,6 +113,10 @@ func DeviceUses(pod *corev1.Pod) (out []DeviceUse) {
 		}
 		out = append(out, use)
 	}
+	for _, use := range classUses(pod) {
+		use.Pod, use.State = pod.UID, state
+		out = append(out, use)
+	}
 	return out
 }
 
@@ -79,7 +128,7 @@ func DaemonDeviceUses(pod *corev1.Pod) (out []DeviceUse) {
 				Template: *c.ResourceClaimTemplateName, State: NeedsNone})
 		}
 	}
-	return out
+	return append(out, classUses(pod)...)
 }
 
 // madeFor is the name of the claim that was made for a pod; nil: none had to be.

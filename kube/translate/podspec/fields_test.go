@@ -34,10 +34,10 @@ var everyField = map[reflect.Type]fields{
 	},
 	reflect.TypeFor[corev1.PodStatus](): {
 		followed: "Phase Conditions NominatedNodeName StartTime InitContainerStatuses ContainerStatuses " +
-			"AllocatedResources Resources ResourceClaimStatuses",
+			"AllocatedResources Resources ResourceClaimStatuses ExtendedResourceClaimStatus",
 		unconcerned: "ObservedGeneration Message Reason HostIP HostIPs PodIP PodIPs QOSClass " +
 			"EphemeralContainerStatuses Resize " + // gave way to conditions
-			"ExtendedResourceClaimStatus NodeAllocatableResourceClaimStatuses", // claims say what is taken
+			"NodeAllocatableResourceClaimStatuses", // claims say what is taken
 	},
 	reflect.TypeFor[corev1.Container](): {
 		followed: "Name Ports Resources RestartPolicy",
@@ -137,7 +137,7 @@ func TestEveryTypeOnTheWayIsJudged(t *testing.T) {
 
 // plainTypes hold nothing but what their one use reads.
 var plainTypes = []string{
-	"PodResourceClaim", "PodResourceClaimStatus",
+	"PodResourceClaim", "PodResourceClaimStatus", "PodExtendedResourceClaimStatus",
 	"Volume", "NodeSelector", "PodSchedulingGate", "PodCondition", "NodeCondition", "ObjectReference", "VolumeResourceRequirements",
 	"PersistentVolumeSource", "VolumeNodeAffinity", "VolumeNodeResources", "TopologySelectorTerm", "Overhead",
 	"PersistentVolumeClaimVolumeSource", "EphemeralVolumeSource", "GCEPersistentDiskVolumeSource", "AWSElasticBlockStoreVolumeSource",

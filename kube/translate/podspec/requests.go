@@ -1,6 +1,8 @@
 package podspec
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
@@ -26,8 +28,19 @@ func TemplateRequests(template *corev1.PodTemplateSpec) quantity.Resources {
 // during an in-place resize the larger of what was asked and what is held,
 // or what is held alone where the node says it can never give more.
 // One pod slot is added. Containers without requests but with limits ask for
-// their limits, as the API server defaults them.
+// their limits, as the API server defaults them. Left out are extended resources
+// that are named after DeviceClasses, which DeviceUses lists: no node says that it
+// has any.
 func PodRequests(pod *corev1.Pod) quantity.Resources {
+	requests := allRequests(pod)
+	of := func(e quantity.Extended) bool { return isOfClass(e.Name) }
+	if slices.ContainsFunc(requests.Extended, of) {
+		requests.Extended = slices.DeleteFunc(slices.Clone(requests.Extended), of)
+	}
+	return requests
+}
+
+func allRequests(pod *corev1.Pod) quantity.Resources {
 	requests := translate.Resources(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
 		UseStatusResources: pod.Spec.NodeName != "",
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,
