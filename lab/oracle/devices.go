@@ -21,6 +21,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 
 	"github.com/daemok/daemok/kube/api"
+	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/resourceclaim"
 )
 
@@ -113,7 +114,9 @@ func expectedOf(w *World) map[string][]resourceclaim.Published {
 	return out
 }
 
-func goes(n *corev1.Node) bool { return n.DeletionTimestamp != nil }
+func goes(n *corev1.Node) bool {
+	return n.DeletionTimestamp != nil || translate.HasTaint(n, api.TaintDisrupted)
+}
 
 // starts reports whether the node is of a pool and not initialized yet.
 func starts(n *corev1.Node) bool {
