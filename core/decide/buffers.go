@@ -65,10 +65,12 @@ func headroomOf(s *cluster.Snapshot, launches []plan.Launch, taken []plan.Placem
 	return out
 }
 
-// homesOfVirtual finds places for virtual pods, which wait in the snapshot.
+// homesOfVirtual finds places for virtual pods, which wait in the snapshot. Their preferences do not count: each plan
+// places them anew, so that one would launch again what another, for which they gave way, has removed.
 func homesOfVirtual(with *cluster.Snapshot, policy Policy, effort Effort) place.Result {
 	with.SortLists()
 	policy.Nominated = true // kube-scheduler puts no virtual pod elsewhere
+	policy.Preferences = Ignore
 	found, _, _ := homes(with, policy, effort)
 	return found
 }

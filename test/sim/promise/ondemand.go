@@ -139,6 +139,9 @@ func keepsWorkloads(s *cluster.Snapshot, p *plan.Plan) string {
 			if pod.Ending || pod.OneOff != "" || pod.Shape.Virtual || !pod.Shape.OnDemand.Any() {
 				continue
 			}
+			if n.Deleting && !pod.Returns {
+				continue // it goes with its node, and none comes in its place
+			}
 			w := of(pod)
 			w.all++
 			if n.Deleting {
