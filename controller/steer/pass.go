@@ -54,7 +54,7 @@ func steps(v view, emptying []plan.Emptying) []step {
 	wanted := map[string]bool{}
 	for _, e := range emptying {
 		n := byName[e.Node]
-		if n == nil || isLeaving(n) || wanted[e.Node] {
+		if n == nil || translate.IsLeaving(n) || wanted[e.Node] {
 			continue
 		}
 		if _, users := steering.UsersTaint(n); users {
@@ -70,7 +70,7 @@ func steps(v view, emptying []plan.Emptying) []step {
 // takeBack lists what is left of Daemok's on nodes that are not to empty.
 func takeBack(v view, wanted map[string]bool) (out []step) {
 	for _, n := range v.nodes {
-		if wanted[n.Name] || isLeaving(n) {
+		if wanted[n.Name] || translate.IsLeaving(n) {
 			continue
 		}
 		s := step{node: n}
@@ -151,9 +151,4 @@ func isSteered(p *corev1.Pod) bool {
 func isNoted(p *corev1.Pod) bool {
 	_, is := p.Annotations[api.AnnotationDeletionCost]
 	return is
-}
-
-// isLeaving reports whether the node is being drained: whatever it has goes with it.
-func isLeaving(n *corev1.Node) bool {
-	return n.DeletionTimestamp != nil || translate.HasTaint(n, api.TaintDisrupted)
 }

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daemok/daemok/core/plan"
-	"github.com/daemok/daemok/kube/api"
 	karpv1 "github.com/daemok/daemok/kube/api/karpenter/v1"
 	"github.com/daemok/daemok/kube/translate"
 	"github.com/daemok/daemok/kube/translate/podspec"
@@ -71,5 +70,5 @@ func (a *Applier) nodeStays(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read node %s, on which a replica of the controller is: %w", name, err)
 	}
-	return node.DeletionTimestamp == nil && !translate.HasTaint(node, api.TaintDisrupted), nil
+	return !translate.IsLeaving(node), nil
 }

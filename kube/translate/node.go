@@ -29,7 +29,7 @@ func Node(n *corev1.Node, claim *karpv1.NodeClaim, autoscaler mark.ClusterAutosc
 		CreatedAt:    n.CreationTimestamp.UTC(),
 		Ready:        IsReady(n),
 		Initialized:  true,
-		Deleting:     n.DeletionTimestamp != nil || HasTaint(n, api.TaintDisrupted),
+		Deleting:     IsLeaving(n),
 		DoNotDisrupt: n.Annotations[api.AnnotationDoNotDisrupt] == "true" || autoscaler.KeepsNode(n),
 	}
 	if n.Spec.Unschedulable && !hasTaint(n.Spec.Taints, corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule) {
@@ -223,6 +223,11 @@ func hasTaint(taints []corev1.Taint, key string, effect corev1.TaintEffect) bool
 // bound pod; under load both take seconds. It is what Karpenter waits too, before it terminates a
 // drained instance.
 const StabilizeFor = 5 * time.Second
+
+// IsLeaving reports whether a node is being drained, or deleted.
+func IsLeaving(n *corev1.Node) bool {
+	return n.DeletionTimestamp != nil || HasTaint(n, api.TaintDisrupted)
+}
 
 // HasTaint reports whether the node carries a taint with the key.
 func HasTaint(n *corev1.Node, key string) bool {

@@ -81,7 +81,7 @@ func expectedOf(w *World) map[string][]resourceclaim.Published {
 	}
 	for _, p := range resourceclaim.Pools(all) {
 		n := nodes[p.Name] // drivers name pools after nodes
-		if n == nil || !p.Complete || starts(n) || goes(n) && p.IsEmpty() {
+		if n == nil || !p.Complete || starts(n) || translate.IsLeaving(n) && p.IsEmpty() {
 			continue
 		}
 		of := n.Labels[api.LabelInstanceType]
@@ -89,8 +89,8 @@ func expectedOf(w *World) map[string][]resourceclaim.Published {
 			from[of] = map[string]learned{}
 		}
 		before := from[of][p.Driver].from
-		if before != nil && goes(before) != goes(n) {
-			if goes(n) {
+		if before != nil && translate.IsLeaving(before) != translate.IsLeaving(n) {
+			if translate.IsLeaving(n) {
 				continue
 			}
 			before = nil
@@ -112,10 +112,6 @@ func expectedOf(w *World) map[string][]resourceclaim.Published {
 		}
 	}
 	return out
-}
-
-func goes(n *corev1.Node) bool {
-	return n.DeletionTimestamp != nil || translate.HasTaint(n, api.TaintDisrupted)
 }
 
 // starts reports whether the node is of a pool and not initialized yet.

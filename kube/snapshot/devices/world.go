@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
@@ -199,21 +197,17 @@ func (t *Table) teachers(pools []resourceclaim.Pool) map[teaching]teacher {
 			n.Labels[api.LabelRegistered] != "" && n.Labels[api.LabelInitialized] != "true" {
 			continue
 		}
-		if (pools[i].Driver == resourceclaim.DriverEFA || isGoing(n)) && pools[i].IsEmpty() {
+		if (pools[i].Driver == resourceclaim.DriverEFA || translate.IsLeaving(n)) && pools[i].IsEmpty() {
 			continue
 		}
 		what := teaching{n.Labels[cluster.LabelInstanceType], pools[i].Driver}
 		before := t.nodes.Node(out[what].node)
-		if before == nil || isGoing(before) && !isGoing(n) ||
-			isGoing(before) == isGoing(n) && !before.CreationTimestamp.After(n.CreationTimestamp.Time) {
+		if before == nil || translate.IsLeaving(before) && !translate.IsLeaving(n) ||
+			translate.IsLeaving(before) == translate.IsLeaving(n) && !before.CreationTimestamp.After(n.CreationTimestamp.Time) {
 			out[what] = teacher{names[0], i}
 		}
 	}
 	return out
-}
-
-func isGoing(n *corev1.Node) bool {
-	return n.DeletionTimestamp != nil || translate.HasTaint(n, api.TaintDisrupted)
 }
 
 // expect is what drivers will publish of instances of a type: what they do of a node of it, else what is known of it.

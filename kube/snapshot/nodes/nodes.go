@@ -105,7 +105,7 @@ func sameStanding(a, b *corev1.Node) bool {
 // deleted. Its pods are evicted right after it was tainted, so that the watch of pods may show
 // that before the watch of nodes shows the taint; that it is deleted was shown before.
 func isToGo(n *corev1.Node) bool {
-	return n != nil && (n.DeletionTimestamp != nil || translate.HasTaint(n, api.TaintDisrupted))
+	return n != nil && translate.IsLeaving(n)
 }
 
 // Node is a node that is there; otherwise nil.
