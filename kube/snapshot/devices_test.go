@@ -422,6 +422,26 @@ func TestExtendedResourcesOfClasses(t *testing.T) {
 	}
 }
 
+// The claim that kube-scheduler has made for extended resources of several classes counts once.
+func TestTheClaimForSeveralClassesCountsOnce(t *testing.T) {
+	const both = "{requests: [{name: a, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}, " +
+		"{name: b, exactly: {deviceClassName: other}}]}"
+	const asked = `requests: {cpu: "1", deviceclass.resource.kubernetes.io/gpu.nvidia.com: "2", ` +
+		`deviceclass.resource.kubernetes.io/other: "1"}`
+	pod := strings.NewReplacer("claims: [{name: gpu}]", "", `requests: {cpu: "1"}`, asked,
+		"  resourceClaims: [{name: gpu, resourceClaimTemplateName: }]\n", "  nodeName: m\n").Replace(claimant("r", ""))
+	pod = pod[:strings.Index(pod, "status:")] +
+		"status: {phase: Running, extendedResourceClaimStatus: {resourceClaimName: its, requestMappings: []}}\n"
+	k := devicesOf(t, gpuClass, strings.Replace(gpuClass, "{name: gpu.nvidia.com}", "{name: other}", 1),
+		gpuNode("m", "g.four"), publishes("m", 4, 1), strings.Replace(has("its", "m", "gpu-0"), oneGPU, both, 1), pod)
+	requests := k.Snapshot().Nodes[0].Pods[0].Shape.Requests
+	for _, name := range []string{"devices:gpu.nvidia.com", "devices:other"} { // the same devices serve both
+		if got := requests.Get(name); got != 3 {
+			t.Errorf("it has %d of %s, want 3", got, name)
+		}
+	}
+}
+
 // SC-215 A pod whose ResourceClaimTemplate is missing waits, and is planned for once it is there, or another class is.
 func TestAPodWaitsForItsClaimTemplate(t *testing.T) {
 	k := devicesOf(t, claimant("a", "one"))

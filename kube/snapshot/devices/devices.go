@@ -340,6 +340,9 @@ func (t *Table) AddDevices(shape *cluster.Shape, uses []podspec.DeviceUse, place
 			unable(whyNot)
 			continue
 		}
+		if claim != nil && use.Count > 0 && i > 0 && uses[i-1].Claim == use.Claim {
+			continue // kube-scheduler has made one claim for all of them
+		}
 		has := claim != nil && claim.Status.Allocation != nil
 		if has && !(placed && podspec.IsOfOneNode(claim.Status.Allocation.NodeSelector)) {
 			podspec.ReachDevices(shape, claim.Status.Allocation.NodeSelector)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/device"
 	"github.com/daemok/daemok/core/quantity"
@@ -202,12 +204,20 @@ func (t *Table) teachers(pools []resourceclaim.Pool) map[teaching]teacher {
 		}
 		what := teaching{n.Labels[cluster.LabelInstanceType], pools[i].Driver}
 		before := t.nodes.Node(out[what].node)
-		if before == nil || translate.IsLeaving(before) && !translate.IsLeaving(n) ||
-			translate.IsLeaving(before) == translate.IsLeaving(n) && !before.CreationTimestamp.After(n.CreationTimestamp.Time) {
+		if before == nil || teachesBetter(n, before) {
 			out[what] = teacher{names[0], i}
 		}
 	}
 	return out
+}
+
+// teachesBetter says whether to learn from node n rather than from another: from one that stays, and of those from the
+// newest.
+func teachesBetter(n, other *corev1.Node) bool {
+	if leaves := translate.IsLeaving(n); leaves != translate.IsLeaving(other) {
+		return !leaves
+	}
+	return !other.CreationTimestamp.After(n.CreationTimestamp.Time)
 }
 
 // expect is what drivers will publish of instances of a type: what they do of a node of it, else what is known of it.
