@@ -5,14 +5,15 @@ import (
 	"github.com/daemok/daemok/core/cluster"
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/removal"
 )
 
 // homes asks where the pods of a node may go that goes whatever it costs: somewhere they can stay,
 // or else anywhere but on nodes whose pool is being deleted: there they could not stay long, and
-// nothing would be won. It also reports which of their preferences count.
-func (x *Search) homes(c *candidate) (*place.Result, demand.Counting) {
-	q := removal.Question{Leave: []int{c.at}, Below: removal.Any, Open: x.lasting()}
+// nothing would be won. It also reports which of their preferences count. What is launched beside comes in any event.
+func (x *Search) homes(c *candidate, beside ...plan.Launch) (*place.Result, demand.Counting) {
+	q := removal.Question{Leave: []int{c.at}, Below: removal.Any, Open: x.lasting(), Beside: beside}
 	answer := x.ask(q)
 	if len(answer.Launches) > 0 {
 		if q.Preferences = x.economy.worthwhile(q, c); !q.Preferences.All() {

@@ -128,11 +128,12 @@ const atLimit = "limits do not allow its replacement beside it: "
 // to have an instance in its place beside it.
 func AtLimit(why string) bool { return strings.HasPrefix(why, atLimit) }
 
-// limitsForbid reports whether the pool's limits alone are in the way of instances for the node's
-// pods. Where its user lets nodes go before these, one node of a pool does at a time, so that what
+// limitsForbid reports whether limits alone are in the way of instances for the node's pods, beside
+// what is launched in any event. Where its user lets nodes go before these, one node of a pool does at a time, so that what
 // it frees is for its own pods.
-func (x *Search) limitsForbid(c *candidate) bool {
-	return !no(x.ask(removal.Question{Leave: []int{c.at}, Below: removal.Any, Freed: true, Open: x.ofPoolsThatStay()}))
+func (x *Search) limitsForbid(c *candidate, beside ...plan.Launch) bool {
+	q := removal.Question{Leave: []int{c.at}, Below: removal.Any, Freed: true, Open: x.ofPoolsThatStay(), Beside: beside}
+	return !no(x.ask(q))
 }
 
 // turnsOver reports whether nodes of the pool are going or starting, or instances being launched

@@ -69,8 +69,11 @@ func (x *succession) successor(c *candidate) (answer *place.Result, lacks string
 		return nil, "its replacement cannot be launched: " + text
 	}
 	if len(own.Unplaced) > 0 {
-		elsewhere, _ := x.homes(c)
-		if no(elsewhere) {
+		elsewhere, _ := x.homes(c, own.Launches[0])
+		switch {
+		case no(elsewhere) && x.limitsForbid(c, own.Launches[0]):
+			return nil, atLimit + why(elsewhere)
+		case no(elsewhere):
 			return nil, "no place for its pods: " + why(elsewhere)
 		}
 		own.Launches[0].Name, own.Launches[0].Pods = "successor", nil

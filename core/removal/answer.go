@@ -10,6 +10,7 @@ import (
 	"github.com/daemok/daemok/core/demand"
 	"github.com/daemok/daemok/core/feasibility"
 	"github.com/daemok/daemok/core/place"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 	"github.com/daemok/daemok/core/scheduling"
 	"github.com/daemok/daemok/core/topology"
@@ -70,6 +71,7 @@ func (d *evaluator) begin(q Question) *place.Run {
 			depart(r, &d.snapshot.Nodes[at])
 		}
 	}
+	launchBeside(r, d.snapshot, q.Beside)
 	d.run = r
 	return r
 }
@@ -105,6 +107,23 @@ func free(r *place.Run, s *cluster.Snapshot, n *cluster.Node) {
 		return
 	}
 	r.Limits.GiveBack(r.Limits.TakenBy(s, n))
+	for _, b := range r.Candidates {
+		b.Narrow()
+	}
+}
+
+// launchBeside accounts for launches that come in any event.
+func launchBeside(r *place.Run, s *cluster.Snapshot, launches []plan.Launch) {
+	takeFor(r, launches)
+	if r.Limits == nil || len(launches) == 0 {
+		return
+	}
+	with := *s
+	with.Pools, with.Quotas = slices.Clone(s.Pools), slices.Clone(s.Quotas)
+	for i := range launches {
+		m := launches[i].InFlight(&with, launches[i].Name)
+		r.Limits.Use(r.Limits.TakenByInstance(s, &m))
+	}
 	for _, b := range r.Candidates {
 		b.Narrow()
 	}

@@ -3,6 +3,7 @@ package removal
 import (
 	"github.com/daemok/daemok/core/bitset"
 	"github.com/daemok/daemok/core/demand"
+	"github.com/daemok/daemok/core/plan"
 	"github.com/daemok/daemok/core/quantity"
 )
 
@@ -16,6 +17,7 @@ type Question struct {
 	// where Place would launch one although there is room, such as in a zone without a node. Negative: any may.
 	Below       quantity.MicroUSDPerHour
 	Freed       bool            // limits of pools count the nodes that leave as gone already
+	Beside      []plan.Launch   // launched in any event: limits and capacity reservations count them; they take no pods
 	Preferences demand.Counting // which preferences of pods count, of those that do by the options
 	Why         bool            // the answer gives reasons; it takes far longer then, where pods find no place
 }
