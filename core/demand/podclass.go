@@ -26,7 +26,7 @@ type PodClass struct {
 type Level struct {
 	Wants        *cluster.Shape // used instead of the shapes to ask whether pods may be on a target or offering, amounts aside
 	Rules        *topology.Rules
-	Strict       bool         // stays away from PreferNoSchedule taints
+	Strict       bool         // stays away from PreferNoSchedule taints of pools; on nodes they only score
 	Gone         []Preference // the preferences that were dropped
 	Allowed      []int8       // by target: 1 admitted, -1 not, 0 not asked yet
 	OfferingSets []*OfferingSet

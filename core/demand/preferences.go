@@ -135,7 +135,7 @@ func (w Preference) String() string {
 	case w.Spread != nil:
 		return "an even spread over " + w.Spread.Key
 	case w.Avoid:
-		return "to keep off places with a PreferNoSchedule taint"
+		return "to keep off NodePools with a PreferNoSchedule taint"
 	}
 	words := make([]string, len(w.Term))
 	for i, r := range w.Term {

@@ -129,10 +129,11 @@ const atLimit = "limits do not allow its replacement beside it: "
 func AtLimit(why string) bool { return strings.HasPrefix(why, atLimit) }
 
 // limitsForbid reports whether limits alone are in the way of instances for the node's pods, beside
-// what is launched in any event. Where its user lets nodes go before these, one node of a pool does at a time, so that what
-// it frees is for its own pods.
+// what is launched in any event. Where its user lets nodes go before these, one node of a pool does
+// at a time, so that what it frees is for its own pods.
 func (x *Search) limitsForbid(c *candidate, beside ...plan.Launch) bool {
-	q := removal.Question{Leave: []int{c.at}, Below: removal.Any, Freed: true, Open: x.ofPoolsThatStay(), Beside: beside}
+	q := removal.Question{Leave: []int{c.at}, Below: removal.Any, Freed: true, Beside: beside}
+	q.Open = x.ofPoolsThatStay()
 	return !no(x.ask(q))
 }
 

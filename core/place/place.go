@@ -266,8 +266,7 @@ func (r *Run) stillWaiting() int {
 	return n
 }
 
-// recordAvoided lists the taints that ask pods to stay away without forbidding it. It includes those of nodes that are
-// being deleted, because core/removal asks about them too, whichever nodes leave.
+// recordAvoided lists the taints of pools that ask pods to stay away without forbidding it.
 func (r *Run) recordAvoided() {
 	note := func(taints []constraint.Taint) {
 		if feasibility.Avoided(taints, nil) {
@@ -278,11 +277,8 @@ func (r *Run) recordAvoided() {
 		note(b.Taints)
 	}
 	for _, s := range r.Targets {
-		note(s.Taints)
-	}
-	for i := range r.snapshot.Nodes {
-		if n := &r.snapshot.Nodes[i]; n.Deleting {
-			note(feasibility.LastingTaints(n))
+		if s.On != plan.OnNode {
+			note(s.Taints)
 		}
 	}
 }

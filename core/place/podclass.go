@@ -59,7 +59,7 @@ func (c *podClasses) newLevels(s *cluster.Shape, preferences []demand.Preference
 	return out
 }
 
-// avoidable reports whether some pool or node asks pods of the shape to stay away.
+// avoidable reports whether some pool asks pods of the shape to stay away.
 func (c *podClasses) avoidable(s *cluster.Shape) bool {
 	return slices.ContainsFunc(c.avoided, func(taints []constraint.Taint) bool { return feasibility.Avoided(taints, s.Tolerations) })
 }

@@ -25,6 +25,7 @@ type Target struct {
 	spare       []quantity.Extended // devices of a node that are free and that no pod here asks for, sorted by name
 	Guests      demand.Guests
 	Taints      []constraint.Taint
+	avoided     bool                  // a node with a PreferNoSchedule taint
 	meant       []cluster.Pod         // the pods that its instance was launched for
 	InFlight    *feasibility.InFlight // of an instance that is being launched, by an earlier plan or by this one
 	Launch      int                   // of an instance of this plan: its position among the launches
@@ -34,8 +35,9 @@ type Target struct {
 	ShutForGood bool                  // to the pods of every question
 }
 
-// NodeTargets lists nodes that may take pods: initialized ones first, and the fullest first among these. So large
-// gaps stay whole, the emptiest nodes can be removed, and devices are left for pods that ask for them.
+// NodeTargets lists nodes that may take pods: those with a PreferNoSchedule taint last, initialized ones first, and the
+// fullest first among these. So large gaps stay whole, the emptiest nodes can be removed, and devices are left for pods
+// that ask for them.
 func NodeTargets(s *cluster.Snapshot, d amount.Dims) []*Target {
 	var out []*Target
 	for i := range s.Nodes {
@@ -43,9 +45,10 @@ func NodeTargets(s *cluster.Snapshot, d amount.Dims) []*Target {
 		if n.Deleting {
 			continue
 		}
-		free := feasibility.Free(n, s.Daemons)
+		free, taints := feasibility.Free(n, s.Daemons), feasibility.LastingTaints(n)
 		out = append(out, &Target{On: plan.OnNode, Name: n.Name, Node: n, meant: n.LaunchedFor, Free: d.Vector(free, n.Attachable), spare: spareOf(free, d),
-			Taints: feasibility.LastingTaints(n), Guests: demand.Guests{Ports: feasibility.Ports(n, s.Daemons)}})
+			Taints: taints, avoided: feasibility.Avoided(taints, nil),
+			Guests: demand.Guests{Ports: feasibility.Ports(n, s.Daemons)}})
 		out[len(out)-1].attach(n.Pods, d)
 	}
 	slices.SortStableFunc(out, ByRoom)
@@ -55,6 +58,7 @@ func NodeTargets(s *cluster.Snapshot, d amount.Dims) []*Target {
 // ByRoom is the order in which targets on nodes are tried.
 func ByRoom(a, b *Target) int {
 	return cmp.Or(
+		cmp.Compare(demand.Rank(!a.avoided), demand.Rank(!b.avoided)),
 		cmp.Compare(demand.Rank(a.Node.Initialized), demand.Rank(b.Node.Initialized)),
 		slices.Compare(a.Free, b.Free),
 		slices.CompareFunc(a.spare, b.spare, lessOf),
@@ -143,7 +147,8 @@ func (s *Target) MayBeOn(lv *demand.Level, targets int) bool {
 	}
 	if lv.Allowed[s.ID] == 0 {
 		lv.Allowed[s.ID] = -1
-		if s.admits(lv.Wants).OK() && !(lv.Strict && feasibility.Avoided(s.Taints, lv.Wants.Tolerations)) {
+		strict := lv.Strict && s.On != plan.OnNode
+		if s.admits(lv.Wants).OK() && !(strict && feasibility.Avoided(s.Taints, lv.Wants.Tolerations)) {
 			lv.Allowed[s.ID] = 1
 		}
 	}
