@@ -128,15 +128,21 @@ func keptStable(w *World, s *cluster.Snapshot, p *plan.Plan) {
 	}
 }
 
-// followsDrain reports whether a pod has a place that is open for it once another one of its work has left a node,
-// which a PodDisruptionBudget does not allow: topology spread counts that one where it is.
+// followsDrain reports whether a pod has a place that is open for it once a node has gone, from which a
+// PodDisruptionBudget allows no eviction: topology spread counts the pods of the same work there, and the zone of the
+// node as one that lacks such pods.
 func followsDrain(w *World, p *plan.Plan, name string) bool {
 	at := slices.IndexFunc(w.pods, func(x *pod) bool { return x.Name == name })
 	placed := slices.ContainsFunc(p.Placements, func(to plan.Placement) bool {
 		return to.Pod.Name == name && to.On == plan.OnNode
 	})
-	return at >= 0 && placed && slices.ContainsFunc(w.pods, func(x *pod) bool {
-		return x.work == w.pods[at].work && x.at != nil && x.at.deleted() && !w.mayEvict(x)
+	if at < 0 || !placed {
+		return false
+	}
+	of := w.pods[at]
+	spreads := slices.ContainsFunc(of.Shape.Spread, func(s cluster.Spread) bool { return !s.Soft })
+	return slices.ContainsFunc(w.pods, func(x *pod) bool {
+		return x.work != nil && (x.work == of.work || spreads) && x.at != nil && x.at.deleted() && !w.mayEvict(x)
 	})
 }
 
