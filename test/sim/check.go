@@ -382,7 +382,10 @@ func (x *requests) stable(s *cluster.Snapshot, p *plan.Plan) {
 		}
 		policy := m.pool.policyNow(int64(len(w.instances)), w.now)
 		free := !slices.ContainsFunc(w.podsOn(m), func(q *pod) bool { return q.work != nil })
-		if free && !policy.Never && policy.Empty.Most > 0 && len(w.kept.buffers) == 0 && !m.pool.Static() {
+		waits := slices.ContainsFunc(p.Kept, func(k plan.Kept) bool { // for a drain that does not end
+			return k.Node == m.claim && k.Reason == plan.Empty && k.By == plan.KeptByBudget
+		})
+		if free && !policy.Never && policy.Empty.Most > 0 && len(w.kept.buffers) == 0 && !m.pool.Static() && !waits {
 			w.broken("settling", s, p, "%s was launched for %v, has no pods and is there in the end", m.claim,
 				promise.RequestsOf(m.launch))
 		}

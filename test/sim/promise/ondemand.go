@@ -61,6 +61,14 @@ func keepsMinimum(s *cluster.Snapshot, p *plan.Plan, pool *cluster.Pool) string 
 			}
 		}
 	}
+	if most, bounded := pool.Most(); bounded {
+		for i := range s.Instances { // one too many goes once it has joined
+			m := &s.Instances[i]
+			if m.Pool == pool.ID && m.Launched && !m.Deleting && after.OnDemand+after.Spot > most {
+				after.Count(m.MayBeSpot(), -1)
+			}
+		}
+	}
 	worse := after.OnDemand+tooOld < before.OnDemand || after.Spot > before.Spot
 	if worse && pool.OnDemand.Short(after) > 0 {
 		return fmt.Sprintf("%d of %d nodes of %s are to be on demand instead of %d of %d, and its minimum is %s",
