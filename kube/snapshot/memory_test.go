@@ -28,7 +28,7 @@ func TestAMemoryIsHandedOn(t *testing.T) {
 		k.Remember(Memory{Moved: map[string]pods.Moved{"uid-" + name: {Times: times, At: now.Add(-ago)}}})
 	}
 	moved(k, "once", 1, time.Minute)
-	moved(k, "twice", 2, disruption.Lately-time.Minute)
+	moved(k, "twice", 2, disruption.RememberedFor(2)-time.Minute)
 	moved(k, "long-ago", 1, disruption.Lately)
 	gone := claimOf("gone", karpv1.ClaimRegistered)
 	gone.DeletionTimestamp = &metav1.Time{Time: now.Add(-time.Hour)}
