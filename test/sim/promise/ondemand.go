@@ -147,12 +147,13 @@ func keepsWorkloads(s *cluster.Snapshot, p *plan.Plan) string {
 			if pod.Ending || pod.OneOff != "" || pod.Shape.Virtual || !pod.Shape.OnDemand.Any() {
 				continue
 			}
-			if n.Deleting && !pod.Returns {
+			leaves := n.Deleting && !n.Closed // else it counts where it is: see cluster.Node.Close
+			if leaves && !pod.Returns {
 				continue // it goes with its node, and none comes in its place
 			}
 			w := of(pod)
 			w.all++
-			if n.Deleting {
+			if leaves {
 				continue
 			}
 			if !n.IsSpot() {
