@@ -36,7 +36,7 @@ func RememberedFor(moves int) time.Duration { return RestAfter(moves) + Lately }
 // not.
 func (c *candidate) rests(now time.Time) (why string, until time.Time) {
 	for _, p := range c.moving {
-		if until = p.MovedAt.Add(RestAfter(p.Moved)); p.Moved >= movesMost && until.After(now) {
+		if until = p.MovedAt.Add(RestAfter(p.Moved)); until.After(now) {
 			return fmt.Sprintf("pod %s/%s was moved %d times in a row", p.Namespace, p.Name, p.Moved), until
 		}
 	}

@@ -62,10 +62,10 @@ func keepsMinimum(s *cluster.Snapshot, p *plan.Plan, pool *cluster.Pool) string 
 		}
 	}
 	if most, bounded := pool.Most(); bounded {
-		for i := range s.Instances { // one too many goes once it has joined
+		for i := range s.Instances { // a spot instance too many goes once it has joined
 			m := &s.Instances[i]
-			if m.Pool == pool.ID && m.Launched && !m.Deleting && after.OnDemand+after.Spot > most {
-				after.Count(m.MayBeSpot(), -1)
+			if m.Pool == pool.ID && m.Launched && !m.Deleting && m.MayBeSpot() && after.OnDemand+after.Spot > most {
+				after.Count(true, -1)
 			}
 		}
 	}
