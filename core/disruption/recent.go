@@ -16,9 +16,9 @@ const movesMost = 2
 // restMost is the longest rest.
 const restMost = 24 * time.Hour
 
-// RestAfter is how long a pod rests that was moved so many times in a row, before it is moved again to save money: after
-// the second move for an hour, and twice as long after each further one, a day at most. So a kube-scheduler that puts
-// pods elsewhere than plans thought does not have them moved all the time.
+// RestAfter is how long a pod rests that was moved so many times in a row, before it is moved again to save
+// money: after the second move for an hour, and twice as long after each further one, a day at most. So a
+// kube-scheduler that puts pods elsewhere than plans thought does not have them moved all the time.
 func RestAfter(moves int) time.Duration {
 	switch {
 	case moves < movesMost:

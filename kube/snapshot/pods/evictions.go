@@ -91,7 +91,8 @@ type Moved struct {
 func (t *Table) Moved(now time.Time) map[string]Moved {
 	out := map[string]Moved{}
 	for _, p := range t.pods {
-		if m := (Moved{p.pod.Moved, p.pod.MovedAt}); m.Times > 0 && now.Sub(m.At) < disruption.RememberedFor(m.Times) {
+		m := Moved{p.pod.Moved, p.pod.MovedAt}
+		if m.Times > 0 && now.Sub(m.At) < disruption.RememberedFor(m.Times) {
 			out[p.pod.UID] = m
 		}
 	}
