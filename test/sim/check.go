@@ -382,11 +382,13 @@ func (x *requests) stable(s *cluster.Snapshot, p *plan.Plan) {
 		}
 		policy := m.pool.policyNow(int64(len(w.instances)), w.now)
 		free := !slices.ContainsFunc(w.podsOn(m), func(q *pod) bool { return q.work != nil })
-		waits := slices.ContainsFunc(p.Kept, func(k plan.Kept) bool { // for a drain that does not end, or for other nodes
+		// It may wait for a drain that does not end, or for an on-demand node.
+		waits := slices.ContainsFunc(p.Kept, func(k plan.Kept) bool {
 			may := k.By == plan.KeptByBudget || m.pool.OnDemand.Any()
 			return k.Node == m.claim && k.Reason == plan.Empty && may
 		})
-		if free && !policy.Never && policy.Empty.Most > 0 && len(w.kept.buffers) == 0 && !m.pool.Static() && !waits {
+		goes := !policy.Never && policy.Empty.Most > 0 && !m.pool.Static() && !waits
+		if free && goes && len(w.kept.buffers) == 0 {
 			w.broken("settling", s, p, "%s was launched for %v, has no pods and is there in the end", m.claim,
 				promise.RequestsOf(m.launch))
 		}

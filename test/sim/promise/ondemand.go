@@ -64,7 +64,8 @@ func keepsMinimum(s *cluster.Snapshot, p *plan.Plan, pool *cluster.Pool) string 
 	if most, bounded := pool.Most(); bounded {
 		for i := range s.Instances { // a spot instance too many goes once it has joined
 			m := &s.Instances[i]
-			if m.Pool == pool.ID && m.Launched && !m.Deleting && m.MayBeSpot() && after.OnDemand+after.Spot > most {
+			comes := m.Pool == pool.ID && m.Launched && !m.Deleting && m.MayBeSpot()
+			if comes && after.OnDemand+after.Spot > most {
 				after.Count(true, -1)
 			}
 		}
