@@ -76,6 +76,13 @@ func (d *evaluator) begin(q Question) *place.Run {
 	return r
 }
 
+// narrow leaves candidates what limits still allow.
+func narrow(r *place.Run) {
+	for _, b := range r.Candidates {
+		b.Narrow()
+	}
+}
+
 // freed is what is left of commitments once nodes are gone, where that is more than with them.
 func (d *evaluator) freed(leave ...int) []cluster.ReservedCapacity {
 	if d.fleet == nil || len(leave) == 0 {
@@ -96,9 +103,7 @@ func depart(r *place.Run, n *cluster.Node) {
 	if !r.Limits.Depart(n) {
 		return
 	}
-	for _, b := range r.Candidates {
-		b.Narrow()
-	}
+	narrow(r)
 }
 
 // free gives back what a node takes of limits that is gone before anything is launched.
@@ -107,9 +112,7 @@ func free(r *place.Run, s *cluster.Snapshot, n *cluster.Node) {
 		return
 	}
 	r.Limits.GiveBack(r.Limits.TakenBy(s, n))
-	for _, b := range r.Candidates {
-		b.Narrow()
-	}
+	narrow(r)
 }
 
 // launchBeside accounts for launches that come in any event.
@@ -124,9 +127,7 @@ func launchBeside(r *place.Run, s *cluster.Snapshot, launches []plan.Launch) {
 		m := launches[i].InFlight(&with, launches[i].Name)
 		r.Limits.Use(r.Limits.TakenByInstance(s, &m))
 	}
-	for _, b := range r.Candidates {
-		b.Narrow()
-	}
+	narrow(r)
 }
 
 // leavers returns the nodes that leave, and their pods that need another place.
